@@ -17,7 +17,7 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.fleet import proposal_of_database
-from agent.cli.options import end_of, parse_option
+from agent.cli.options import Reason, end_of, parse_option
 from agent.cli.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
 from agent.cli.under_way import daemon_of
@@ -208,7 +208,6 @@ def _say(session: Session, listed: ApprovalList, decision: ListDecision) -> None
 
 
 LARGEST_SIGNATURE = 64 << 10  # bytes; ssh-keygen writes some hundred
-Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 SignatureFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),

@@ -143,6 +143,11 @@ COMMANDS = {
     "cancel": Listed(
         "requests", HelpGroup.STEER, "Give up an approved, running or held move; what it has copied is rolled back."
     ),
+    "stop": Listed(
+        "requests",
+        HelpGroup.STEER,
+        "Let no agent send anything: what runs is cancelled and nothing begins, until `hotplace stop --lift`.",
+    ),
     "pin": Listed(
         "pins",
         HelpGroup.STEER,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Self
 from agent.terminal.output import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.cli.under_way import DaemonState
     from agent.config.models import Config, DatabaseConfig
     from agent.ledger.ledger import Ledger
@@ -95,7 +97,11 @@ class Session:
         Raises:
             ConfigError: it is not configured, or there are several to choose from.
         """
-        return self.config.database(self.options.database)
+        found = self.config.database(self.options.database)
+        for name in ("ledger", "existing_ledger"):
+            if name in self.__dict__:
+                _refuse_unseen(self.__dict__[name], [found.name])
+        return found
 
     @cached_property
     def databases(self) -> tuple[DatabaseConfig, ...]:
@@ -132,6 +138,10 @@ class Session:
         place, rule = config.ledger, ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
         ledger = Ledger.open(place.place, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
+        if "database" in self.__dict__:
+            _refuse_unseen(ledger, [self.database.name])
+        elif "databases" in self.__dict__:
+            _refuse_unseen(ledger, [database.name for database in self.databases])
         return ledger
 
     def of(self, database: DatabaseConfig, out: Output) -> Session:
@@ -163,6 +173,25 @@ class Session:
         from agent.cli.under_way import daemon_of
 
         return daemon_of(self.ledger, self.database, self.clock.now())
+
+
+def _refuse_unseen(ledger: Ledger, databases: Sequence[str]) -> None:
+    """Refuse to tell of databases that the login may not see: an empty answer would be taken for a fact.
+
+    Raises:
+        CommandError: it may see none of them.
+    """
+    owned = ledger.owned_databases() if ledger.is_shared else None
+    if owned is None or not databases or any(name in owned for name in databases):
+        return
+    from agent.terminal.errors import CommandError, ExitCode
+
+    names = ", ".join(databases)
+    raise CommandError(
+        f"this login may not see {names}: nothing is known of it here ({ledger.name})",
+        code=ExitCode.NOT_ALLOWED,
+        advice=f"Make it a member of the team that owns it: hotplace ledger grants --team TEAM={databases[0]}",
+    )
 
 
 def actor() -> Actor:

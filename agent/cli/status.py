@@ -35,6 +35,7 @@ from agent.model.answers.watching import (
     MoveListed,
     OpenProposal,
     RoomOfSpace,
+    SendingShown,
     StatusShown,
 )
 from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED, ProposalState
@@ -44,11 +45,14 @@ from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.read_times import read_times_of
 from agent.sampling.trace_marks import read_figures, read_mark
 from agent.service.fleet import Heartbeat
+from agent.service.sending import Hindrance, facts_of, judge
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from agent.terminal.wording import count_of_moves, expiry, question, short_digest, state_text
 from connectors.model.formatting import format_bytes, format_wait
 
+SAYS_ALL = frozenset({Hindrance.LEDGER_MOVED, Hindrance.NOT_SEEN})  # what else the ledger holds is old, or not known
+SAID_ELSEWHERE = frozenset({"allowed", Hindrance.DRY_RUN, Hindrance.WINDOW})  # above, and in the line of windows
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace plan --mode usage shows it as it is now"
 
 
@@ -105,6 +109,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
     daemon = daemon_of(ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(ledger, database, now)
     rows = ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    sending = _sending(session, database, daemon.status)
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     found = extend(
         DatabaseStatus,
@@ -112,6 +117,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         database=database.name,
         engine=database.engine,
         daemon=_daemon_heard(daemon),
+        sending=sending,
         proposals=tuple(map(open_proposal, ledger.proposals.rows(database=database.name, states=OPEN_PROPOSALS))),
         moves=tuple(map(move_listed, rows)),
         spaces=daemon.status and daemon.status.spaces,
@@ -121,6 +127,10 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         next_step=next_step(database) or None,
         containers=None,
     )
+    if sending.state in SAYS_ALL:
+        out.heading(f"{found.database} ({found.engine})")
+        _print_hindrance(out, sending)
+        return found
     _print_health(out, found, daemon.sentence)
     if mark.on or figures.intervals:
         out.line(trace_sentence(mark, figures, now, sampled=daemon.alive))
@@ -150,9 +160,8 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         why = f": {closed.reason}" if closed.reason else ""
         out.line(f"closed to arrivals: {closed.space}, by {closed.who}{why}")
     status = found.daemon.status
-    if status is not None and status.untrusted:
-        out.line(status.untrusted, style="bold red")
-        out.line("next: hotplace audit verify")
+    if found.sending.state not in SAID_ELSEWHERE:
+        _print_hindrance(out, found.sending)
     if status is not None:
         _print_jobs(out, status)
     for sentence in found.groups_left_worse:
@@ -162,6 +171,23 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
+
+
+def _sending(session: Session, database: DatabaseConfig, status: DaemonStatus | None) -> SendingShown:
+    """Whether anything may be sent, as the ledger says now and the daemon said last."""
+    known = "" if status is None else status.untrusted or ""
+    facts = facts_of(session.ledger, database, dry_run=session.config.dry_run, untrusted=known)
+    found = judge(facts, session.clock.now())
+    return SendingShown(
+        allowed=found.allowed, state=found.state, sentence=found.sentence, next_step=found.next_step or None
+    )
+
+
+def _print_hindrance(out: Output, sending: SendingShown) -> None:
+    """Why nothing is sent, and what to do about it."""
+    out.line(sending.sentence, style="bold red")
+    if sending.next_step:
+        out.line(f"next: {sending.next_step}")
 
 
 def _print_jobs(out: Output, status: DaemonStatus) -> None:

@@ -33,6 +33,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
 from agent.config.quantities import (
@@ -358,6 +359,7 @@ class DatabaseConfig(ConfigPart):
     maximum_stall_seconds: Seconds = Field(
         default=MAXIMUM_STALL_SECONDS, alias="maximum_stall", gt=0
     )  # that a move may keep sessions out; one that may for longer is approved by naming it: approve --stall
+    by_hand: bool = False  # a person carries every move out: hotplace sends no statement, and looks at the catalog
     windows: tuple[Window, ...] = ()  # when moves may run; none: always
     time_zone: Zone = UTC  # of the windows
     excluded_days: tuple[Days, ...] = ()  # on which no move runs
@@ -501,9 +503,28 @@ class Config(ConfigPart):
     log: LogConfig = Field(default_factory=LogConfig)
     notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
     pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace sizing --all`
-    databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
+    databases: tuple[DatabaseConfig, ...]  # none where people only decide, over a ledger on a server
 
     _absolute = field_validator("allowed_signers", mode="after")(resolve_against_config_file)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_where_people_decide(cls, values: object) -> object:
+        """A machine of approvers watches nothing, and need not say so."""
+        ledger = values.get("ledger") if isinstance(values, dict) else None
+        if isinstance(ledger, dict) and ledger.get("postgresql") and "databases" not in values:  # type: ignore[operator]
+            return {**values, "databases": ()}  # type: ignore[dict-item]
+        return values
+
+    @field_validator("databases")
+    @classmethod
+    def _some_where_it_watches(
+        cls, databases: tuple[DatabaseConfig, ...], info: ValidationInfo
+    ) -> tuple[DatabaseConfig, ...]:
+        ledger = info.data.get("ledger")
+        if not databases and (ledger is None or ledger.postgresql is None):
+            raise PydanticCustomError("too_short", "is empty")
+        return databases
 
     @field_validator("notices", "pools")
     @classmethod
@@ -534,5 +555,13 @@ class Config(ConfigPart):
             return self.databases[0]
         if name in names:
             return self.databases[names.index(name)]
+        if not names:
+            raise ConfigError(
+                [
+                    Problem(
+                        "databases", "no database is configured here; with --all a command covers those of the ledger"
+                    )
+                ]
+            )
         said = "say which database" if name is None else f"no database is named {name!r}"
         raise ConfigError([Problem("databases", f"{said}; configured: {', '.join(names)}")])

@@ -165,8 +165,9 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         arrays["situation.growth"] = situation.growth
     if situation.growth_rate is not None and situation.growth_seen is not None:
         arrays |= {"situation.growth_rate": situation.growth_rate, "situation.growth_seen": situation.growth_seen}
-    if situation.copy_seconds is not None:
-        arrays["situation.copy_seconds"] = situation.copy_seconds
+    for name in ("copy_seconds", "owed_seconds"):
+        if (column := getattr(situation, name)) is not None:
+            arrays[f"situation.{name}"] = column
     arrays |= StringColumn.of(units.key).arrays("keys")
     arrays["few"] = _text(_FEW.dump_python(few))
     return arrays
@@ -212,6 +213,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         growth_rate=arrays.get("situation.growth_rate"),
         growth_seen=arrays.get("situation.growth_seen"),
         copy_seconds=arrays.get("situation.copy_seconds"),
+        owed_seconds=arrays.get("situation.owed_seconds"),
         **by_unit,
     )
     return situation, few.settings

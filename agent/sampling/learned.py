@@ -205,15 +205,26 @@ def with_renamed_units(learned: Learned, units: UnitTable, slots: I64) -> Learne
 
 
 def with_new_partitions(learned: Learned, units: UnitTable, slots: I64) -> Learned:
-    """Give new partitions a part of what is known of the partition before them, and its size to grow to."""
+    """Give new partitions a part of what is known of the partition before them, its size to grow to, and its place.
+
+    All others of their series are one place older from now on.
+    """
     blank = learned.heat.observed_seconds[slots] == 0
-    if not blank.any():
+    donors, heirs = heat.successors(units, slots, blank)
+    if not len(heirs):
         return learned
-    pairs = heat.successors(units, slots, blank)
+    warmed = heat.handed_on(learned.heat, donors, heirs, share=heat.LENT)
+    expected = index_of(heat.view(warmed, heirs).rates)
+    seasonal = seasons.with_new_units(learned.seasons, heirs, expected)
+    born = [(slots[rows], int(blank[rows][::-1].cumprod().sum())) for rows in heat.series_of(units)]
     return replace(
         learned,
-        heat=heat.handed_on(learned.heat, *pairs, share=heat.LENT),
-        growth=capacity.with_partitions_before(learned.growth, *pairs),
+        heat=warmed,
+        growth=capacity.with_partitions_before(learned.growth, donors, heirs),
+        seasons=seasonal,
+        horizons=horizons.with_births(
+            learned.horizons, seasonal, [(line, count) for line, count in born if 0 < count < len(line)]
+        ),
     )
 
 

@@ -44,7 +44,7 @@ from connectors.model.observation import F64, I64, Catalog, Demand, Interval, Ro
 from policies.evidence.capacity import GrowthState
 from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import DeviceState
-from policies.evidence.horizons import dearest_copy, earned_seconds
+from policies.evidence.horizons import are_in_series, dearest_copy, earned_seconds
 from policies.evidence.prices import wait_weights
 from policies.evidence.workload import RecentWork, with_background
 from policies.model.plan import HeatView
@@ -244,6 +244,7 @@ class Sampler:
             sessions=work.mean_sessions(),
             growth=growth_of(self._learned, self._slots),
             earned=earned_seconds(self._learned.horizons, self._slots, resident),
+            in_series=are_in_series(self._learned.horizons, self._slots),
             dearest=dearest_copy(self._learned.horizons, self._learned.seasons, now),
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import COUNTED
 from agent.planning.ranking import UnitStanding
+from agent.service.sending import Hindrance
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import printable
 from policies.evidence.prices import HOUR, is_measured, waited_seconds
@@ -67,6 +68,7 @@ class AgentCollector(Collector):
         yield _standing_by(every)
         snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
+        yield _sending(snapshots, self._now())
         yield from _jobs(snapshots)
         yield _locks_taken(snapshots)
         yield from _spaces(snapshots)
@@ -117,6 +119,20 @@ class AgentCollector(Collector):
                 units.add_metric(labels, snapshot.cycle.units)
                 unread.add_metric(labels, snapshot.cycle.unread_units)
         yield from (up, age, cycle, cycles, failures, server, units, unread)
+
+
+def _sending(snapshots: list[Snapshot], now: datetime) -> Metric:
+    """Whether anything may be sent to each database, and if not, why."""
+    states = ", ".join(Hindrance)
+    family = GaugeMetricFamily(
+        "hotplace_sending",
+        f"1 for the state now: allowed, or why nothing is sent ({states}).",
+        labels=("database", "state"),
+    )
+    for snapshot in snapshots:
+        if (sending := snapshot.sending(now)) is not None:
+            family.add_metric([snapshot.database, sending.state], 1)
+    return family
 
 
 def _standing_by(snapshots: list[Snapshot]) -> Metric:

@@ -44,7 +44,7 @@ from policies.evidence import heat, horizons, seasons
 from policies.evidence.capacity import turned_over
 from policies.evidence.heat import index_of
 from policies.evidence.horizons import Site
-from policies.evidence.prices import Prices, cool_down_left
+from policies.evidence.prices import Prices, cool_down_left, owed_seconds
 from policies.model.moves import MoveReason
 from policies.model.plan import PlanMove, Situation
 from policies.model.settings import PolicySettings
@@ -160,6 +160,13 @@ class _World:
             heat=heat.decision_heat(both, resident),
             cooling_seconds=cool_down_left(
                 since, earned, resident, gave_way, units.size_bytes, self.situation.database, self.settings, dearest
+            ),
+            owed_seconds=owed_seconds(
+                earned,
+                resident & horizons.are_in_series(self.horizons, self.slots),
+                units.size_bytes,
+                self.situation.database,
+                self.settings,
             ),
             turned_over_ratio=self._turned_over(at),
         )

@@ -57,6 +57,7 @@ from connectors.model.formatting import (
     format_sessions,
     format_wait,
     is_plain,
+    terminated,
     written,
 )
 from connectors.model.moves import ByHand, Locked, Route, Step
@@ -75,14 +76,14 @@ def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
         return [(title, f"{measured} now; not forecast: {forecast.why_not}")]
     ends = f"between {format_rate(forecast.per_second_low)} and {format_rate(forecast.per_second_high)}"
     asks = "" if forecast.load else "if clients ask as soon as they are answered: "
+    more = (("then busiest", forecast.busiest), ("then needed", "; ".join(forecast.needs)),
+            ("another limit", forecast.limit), ("interval wider", "; ".join(forecast.assumed)),
+            ("not modelled", ", ".join(forecast.unmodelled)))  # fmt: skip
     return [
         (title, f"{measured} now; {asks}{format_rate(then)} forecast, {ends}"),
         *_latency(forecast),
         *_open(forecast, measured),
-        *([("then busiest", forecast.busiest)] if forecast.busiest else []),
-        *([("another limit", forecast.limit)] if forecast.limit else []),
-        *([("interval wider", "; ".join(forecast.assumed))] if forecast.assumed else []),
-        *([("not modelled", ", ".join(forecast.unmodelled))] if forecast.unmodelled else []),
+        *(fact for fact in more if fact[1]),
     ]
 
 
@@ -92,8 +93,7 @@ def _latency(forecast: WorkForecast) -> list[tuple[str, str]]:
     known = [format_seconds(figure) for figure in figures if figure is not None]
     if len(known) < len(figures):
         return []
-    now, then, low, high = known
-    return [("latency", f"{now} now, {then} forecast, between {low} and {high}")]
+    return [("latency", "{} now, {} forecast, between {} and {}".format(*known))]
 
 
 def _open(forecast: WorkForecast, measured: str) -> list[tuple[str, str]]:
@@ -114,6 +114,7 @@ def forecast_shown(forecast: WorkForecast | None) -> ForecastShown | None:
         limit=forecast.limit or None,
         load=forecast.load or None,
         busiest=forecast.busiest or None,
+        needs=forecast.needs,
         assumed=forecast.assumed,
         unmodelled=forecast.unmodelled,
         certainty_ratio=forecast.certainty,
@@ -425,12 +426,12 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         said = route.by_hand.statements
         whole = map(written, said) if all(map(is_plain, said)) else commented(said)
         return "\n".join([*lines, comment(BY_A_PERSON), *whole]) + "\n"
-    lines += [written(_with_semicolon(setting)) for setting in route.prologue]
+    lines += [written(terminated(setting)) for setting in route.prologue]
     if route.patient_prologue:
         lines.append(comment("instead of these, where only background work that gives way is in the way:"))
-        lines += commented(map(_with_semicolon, route.patient_prologue))
+        lines += commented(map(terminated, route.patient_prologue))
     for step in route.steps:
-        lines += [comment(step.purpose), written(_with_semicolon(step.sql))]
+        lines += [comment(step.purpose), written(terminated(step.sql))]
     if move.goes_back:
         lines.append(comment("only if its group cannot be completed, to take it back:"))
         lines += [line for step in route.undo_steps for line in _as_comments(step.purpose, [step.sql])]
@@ -451,7 +452,7 @@ def _tidying(step: Step, *, in_full: bool) -> list[str]:
 
 def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     """Statements that who runs the script does not run, below what they are for."""
-    return [comment(purpose), *commented(map(_with_semicolon, statements))]
+    return [comment(purpose), *commented(map(terminated, statements))]
 
 
 def _end(interval: tuple[float, float] | None, at: int) -> float | None:
@@ -533,8 +534,8 @@ def route_shown(route: Route) -> RouteShown:
         notes=tuple(route.notes),
         prologue=tuple(route.prologue),
         patient_prologue=tuple(route.patient_prologue),
-        statements=_statements(route.steps),
-        undo=_statements(route.undo_steps),
+        statements=_statements(() if route.by_hand else route.steps),
+        undo=_statements(() if route.by_hand else route.undo_steps),
         if_interrupted=if_interrupted(route),
         by_hand=work_by_hand(route.by_hand),
     )
@@ -593,11 +594,6 @@ def _payback(move: ProposedMove) -> str:
     return format_seconds(move.payback_seconds)
 
 
-def _with_semicolon(sql: str) -> str:
-    text = sql.rstrip()
-    return text if text.endswith(";") else f"{text};"
-
-
 def outcome_shown(outcome: Outcome) -> OutcomeShown:
     """What was measured and what was predicted of it."""
     found = outcome.statements
@@ -607,7 +603,7 @@ def outcome_shown(outcome: Outcome) -> OutcomeShown:
 def _statements_compared(found: ComparedStatements) -> StatementsCompared:
     lists = {
         name: tuple(extend(StatementCompared, each) for each in changes)
-        for name, changes in (("slower", found.slower), ("faster", found.faster))
+        for name, changes in (("slower", found.slower), ("faster", found.faster), ("grown", found.grown))
     }
     return extend(StatementsCompared, found, **lists)
 

@@ -180,6 +180,12 @@ def written(sql: str) -> str:
     return sql if is_plain(sql) else f"{comment(HELD)}\n{comment(escaped(sql), indent=INDENT)}"
 
 
+def terminated(sql: str) -> str:
+    """The statement with the semicolon that ends it in a script."""
+    text = sql.rstrip()
+    return text if text.endswith(";") else f"{text};"
+
+
 def shown(sql: str) -> str:
     """The statement as it may be seen where no one runs it: a name does not break its lines."""
     return sql if is_plain(sql) else escaped(sql)

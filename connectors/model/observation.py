@@ -293,6 +293,7 @@ class Interval:
             readers_transactions=rate("readers_transactions"),
             processor=rate("processor_seconds"),
             processors=rate("processors_seconds"),
+            others_processor=rate("others_processor_seconds"),
         )
 
 
@@ -311,6 +312,7 @@ class DatabaseDemand:
     readers_transactions: float = float("nan")  # of the transactions, theirs, as far as looks tell
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
+    others_processor: float = float("nan")  # of these, seconds a second that other programs of the machine take
     read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
     written: float = float("nan")  # blocks written that no session waited for
     logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted

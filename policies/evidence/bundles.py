@@ -40,6 +40,7 @@ class Bundles:
     tier: I64  # row of its tier, -1: not managed
     pin: I64  # Pin, the strongest of its units
     cooling: F64  # seconds left, the longest of its units
+    yields: Bools  # it may leave the fastest tier during that time, to make room for who pays for both copies
     observed: F64  # seconds of history, the shortest of its units
     routable: Bools  # False: the situation names a reason why it cannot move
     rates: F64  # (SIGNALS, m) per second
@@ -88,8 +89,8 @@ class Bundles:
 
 
 _BY_BUNDLE = (
-    "size", "growth", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "copying", "cost",
-    "hotter", "colder", "error", "certain", "transient", "freed",
+    "size", "growth", "space", "tier", "pin", "cooling", "yields", "observed", "routable", "rates", "wait", "copying",
+    "cost", "hotter", "colder", "error", "certain", "transient", "freed",
 )  # fmt: skip
 
 
@@ -114,6 +115,11 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
     copying = _copying(situation, settings, lead, size, rows, start)
     cost = move_cost_seconds(copying, situation.database, settings) + _of_routes(situation, lead) * MICRO
+    cooling = _highest(situation.cooling_seconds, rows, start)
+    owed = np.full(len(units), np.inf) if situation.owed_seconds is None else situation.owed_seconds
+    owed = np.where(cooling > 0, _highest(owed, rows, start), 0.0)
+    # Who makes it leave pays for the copy that brought it too, as far as it has not spared that yet.
+    cost = cost + np.where(np.isfinite(owed), owed, 0.0) * MICRO
     return Bundles(
         rows=rows,
         start=start,
@@ -123,7 +129,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         space=space,
         tier=tier,
         pin=_PIN_RANK[_highest(_PIN_RANK[situation.pin], rows, start)],
-        cooling=_highest(situation.cooling_seconds, rows, start),
+        cooling=cooling,
+        yields=(tier == 0) & (cooling > 0) & np.isfinite(owed),
         # The shortest history counts: a bundle with a new index may not be judged by the years that its table was
         # watched.
         observed=-_highest(-situation.heat.observed_seconds, rows, start),

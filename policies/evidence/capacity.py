@@ -298,6 +298,11 @@ def with_growth(spaces: Sequence[Space], units: UnitTable, growth: I64) -> tuple
     return tuple(_less(space, bytes_) for space, bytes_ in zip(spaces, taken, strict=True))
 
 
+def with_reserved(spaces: Sequence[Space], taken: Mapping[str, int]) -> tuple[Space, ...]:
+    """The spaces with so many bytes less free, by name; a room that is not known stays so."""
+    return tuple(_less(space, taken.get(space.name, 0)) for space in spaces)
+
+
 def _less(space: Space, bytes_: int) -> Space:
     if not bytes_ or (space.capacity_bytes is None and space.free_bytes is None):
         return space

@@ -8,7 +8,7 @@ stands (no route, larger than any space of the tier), then what passes or varies
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -233,6 +233,12 @@ def _kind_of_demand(demand: _Demand, by_class: tuple[F64, F64, F64], below: tupl
 def may_leave(bundles: Bundles, settings: PolicySettings) -> Bools:
     """Bundles that may give way to better ones: not pinned there, and free to move."""
     return np.asarray(may_move(bundles, settings) & (bundles.pin != Pin.MUST), dtype=np.bool_)
+
+
+def may_make_room(bundles: Bundles, settings: PolicySettings) -> Bools:
+    """The same, and those that came to the fastest tier lately and have not paid for that: their ``cost`` has it."""
+    free = replace(bundles, cooling=np.where(bundles.yields, 0.0, bundles.cooling))
+    return may_leave(free, settings)
 
 
 def may_move(bundles: Bundles, settings: PolicySettings) -> Bools:

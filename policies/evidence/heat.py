@@ -440,17 +440,23 @@ def find_renames(before: KnownUnits, units: UnitTable, slots: I64, blank: Bools)
 
 
 def successors(units: UnitTable, slots: I64, blank: Bools) -> tuple[I64, I64]:
-    """Slots of the youngest partitions with history, and of the partitions without that come after them.
+    """Slots of the youngest partitions with history, and of the partitions without that come after them."""
+    if not (np.isin(units.kind, PARTITIONS) & blank).any():
+        return _none()
+    pairs = [pair for series in series_of(units) for pair in _pairs(series, blank)]
+    donors, heirs = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
+    return slots[donors], slots[heirs]
+
+
+def series_of(units: UnitTable) -> list[list[int]]:
+    """Rows of the partitions of each series, the oldest first.
 
     Partitions belong together when they are of one table and their keys differ in numbers only; by those numbers they
     are ordered. Tables of two tenants differ in numbers too, and say nothing of each other.
     """
-    partitions = np.isin(units.kind, PARTITIONS)
-    if not (partitions & blank).any():
-        return _none()
     families: dict[tuple[str, int, int], list[tuple[tuple[int, ...], int]]] = {}
     whole = _whole_table(units)
-    for row in np.flatnonzero(partitions).tolist():
+    for row in np.flatnonzero(np.isin(units.kind, PARTITIONS)).tolist():
         key = units.key[row]
         # Where the engine does not say whose a partition is, its name does, which comes before that of the partition.
         named = 0 if whole[row] != NO_PARENT else len(key) - len(re.split(r"[ .]", key)[-1])
@@ -458,9 +464,7 @@ def successors(units: UnitTable, slots: I64, blank: Bools) -> tuple[I64, I64]:
         # Numbers as integers and not as text: by text p10 comes before p9, and the heat of the oldest partition would
         # go to the newest.
         families.setdefault(family, []).append((tuple(map(int, _NUMBER.findall(key))), row))
-    pairs = [pair for family in families.values() for pair in _pairs(sorted(family), blank)]
-    donors, heirs = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
-    return slots[donors], slots[heirs]
+    return [[row for _, row in sorted(family)] for family in families.values()]
 
 
 def _whole_table(units: UnitTable) -> I64:
@@ -473,10 +477,10 @@ def _whole_table(units: UnitTable) -> I64:
     return np.where(above != NO_PARENT, above, units.parent)
 
 
-def _pairs(family: list[tuple[tuple[int, ...], int]], blank: Bools) -> list[tuple[int, int]]:
-    """Donor and heir rows within one family, oldest first."""
+def _pairs(series: list[int], blank: Bools) -> list[tuple[int, int]]:
+    """Donor and heir rows within one series, oldest first."""
     pairs, donor = [], -1
-    for _, row in family:
+    for row in series:
         if not blank[row]:
             donor = row
         elif donor >= 0:

@@ -1,7 +1,9 @@
 """Horizons: how long to remember, chosen by how well each memory would have placed the units.
 
 Several forecasts of each unit's demand run side by side: means that forget by half in ``HALF_LIVES``, the next hours
-as they were on the last days, and as they were in the last weeks. Each plays for itself: every half hour it fills a
+as they were on the last days, and as they were in the last weeks. Where partitions are born in series, two more know a
+partition by its place in the series, as the newest or the seventh: the next hours, and the whole day, as they were for
+the partitions that had this place before (``with_births``). Each plays for itself: every half hour it fills a
 fast tier as large as the real one, by value per byte, and pays for what it copies. What it would have saved by the
 demand that came, less its copies, is its score; likelihood is not asked, since a forecast that errs alike for all units
 places as well as one that is right.
@@ -17,7 +19,7 @@ Kept for the units that matter, those which have seasons: others move by the lon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -26,15 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.model.observation import F32, F64, I64, Bools
-from policies.evidence.heat import index_of
+from policies.evidence.heat import LENT, index_of
 from policies.evidence.seasons import STEP, SeasonState, cells_of, renamed_slots
 from policies.model.plan import HeatView
 from policies.model.settings import THERE_AND_BACK
 
 HOUR = 3600.0
 HALF_LIVES = (1.5, 6.0, 24.0, 96.0)  # hours
-LASTING = np.array((12.0, 24.0, 48.0, 96.0, 8.0, 12.0))  # hours over which a move by each forecast is to pay
+LASTING = np.array((12.0, 24.0, 48.0, 96.0, 8.0, 12.0, 8.0, 24.0))  # hours over which a move by each is to pay
 FORECASTS = len(LASTING)
+BY_UNIT = 6  # the first ones, which know a unit by itself; those behind it know a partition by its place in its series
 RECENT = 1  # the memory as long as that of recent work, by which copies are priced (``settings.half_life_seconds``)
 LONG = 2  # the memory that stands in where no day or week was seen yet
 DAY_AHEAD, WEEK_AHEAD = 3, 6  # hours
@@ -53,6 +56,9 @@ class HorizonState:
     weight: F32 = field(default_factory=lambda: np.zeros((len(HALF_LIVES), 0), np.float32))
     day_means: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))  # by hour of the day
     day_weight: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))
+    in_series: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))  # (k,) partitions with others born after
+    place_means: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))  # the same of who had its place
+    place_weight: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))
     resident: Bools = field(default_factory=lambda: np.zeros((FORECASTS, 0), np.bool_))  # on its fast tier
     came: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) index times seconds since the last judgement
     earned: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) the same since it changed its tier, less that copy
@@ -60,6 +66,7 @@ class HorizonState:
     spent: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # session seconds of its copies at that time
     score: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # faded seconds saved a second, copies paid
     waited: float = 0.0  # seconds since the last judgement
+    born: bool = False  # partitions were, since the last interval: who had which place in it is not known
 
     def __len__(self) -> int:
         return len(self.slot)
@@ -72,14 +79,7 @@ class HorizonState:
     @property
     def shares(self) -> F64:
         """Weight of each forecast in the mix, ``(FORECASTS,)``; equal before there was any score."""
-        best = float(self.score.max())
-        # Where no forecast saves anything, ratios to the best would turn their order round.
-        if not best > 0:
-            return np.full(FORECASTS, 1.0 / FORECASTS)
-        # By the distance from the best score and as a share of it: absolute seconds would make the mix depend on how
-        # busy the database is.
-        weight = np.exp(LEARNING_RATE * (self.score / best - 1.0))
-        return np.asarray(weight / weight.sum(), dtype=np.float64)
+        return _shares_of(self.score, FORECASTS if self.in_series.any() else BY_UNIT)
 
     @property
     def lasting_seconds(self) -> float:
@@ -121,9 +121,12 @@ def watch_interval(
     now = _by_slot(state.slot, slots, index)
     for line, weight, half_life in zip(state.means, state.weight, HALF_LIVES, strict=True):
         _fade(line, weight, now, watched, seconds / (half_life * HOUR))
-    _fade(state.day_means[at.hour], state.day_weight[at.hour], now, watched, seconds / (DAY_HALF_LIFE * HOUR))
+    days = seconds / (DAY_HALF_LIFE * HOUR)
+    _fade(state.day_means[at.hour], state.day_weight[at.hour], now, watched, days)
+    placed = watched & state.in_series & (not state.born)
+    _fade(state.place_means[at.hour], state.place_weight[at.hour], now, placed, days)
     came = state.came + np.where(watched, now * seconds, 0.0)
-    return replace(state, came=came, waited=state.waited + seconds)
+    return replace(state, came=came, waited=state.waited + seconds, born=False)
 
 
 def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, site: Site) -> HorizonState:
@@ -188,6 +191,14 @@ def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
     return earned
 
 
+def are_in_series(state: HorizonState, slots: I64) -> Bools:
+    """Which units are partitions that were planned by their place in a series. Shape ``(n,)``."""
+    if not len(state):
+        return np.zeros(len(slots), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
+    return np.asarray(state.in_series[place] & (state.slot[place] == slots), dtype=np.bool_)
+
+
 def dearest_copy(state: HorizonState, seasons: SeasonState, at: datetime) -> float:
     """How many times what recent work says a copy may cost in the hours to come, by who expects most; 1 or more."""
     if not np.array_equal(state.slot, seasons.slot):
@@ -226,6 +237,50 @@ def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) 
     return replace(heat, rates=rates, steady=steady)
 
 
+def with_births(state: HorizonState, seasons: SeasonState, series: Sequence[tuple[I64, int]]) -> HorizonState:
+    """Pass on what is known of each place in series in which partitions were born: every partition is one place older.
+
+    Args:
+        state: before the births; used up.
+        seasons: with columns of the new partitions.
+        series: slots of its partitions, the oldest first, and how many of the last are new.
+    """
+    state = _align_columns(state, seasons.slot)
+    for slots, born in series:
+        at = np.minimum(np.searchsorted(state.slot, slots), max(0, len(state) - 1))
+        known = state.slot[at] == slots if len(state) else np.zeros(len(slots), np.bool_)
+        if not known.any():
+            continue
+        own, first = at[known], ~state.in_series[at[known]]
+        state.place_means[:, own[first]] = state.day_means[:, own[first]]
+        state.place_weight[:, own[first]] = state.day_weight[:, own[first]]
+        state.in_series[own] = True
+        # A partition without columns was never read: its place is known to be cold.
+        means = np.where(known, state.place_means[:, at], np.float32(0.0))
+        weight = np.where(known, state.place_weight[:, at], np.float32(1.0))
+        older, heirs = known[born:], at[born:][known[born:]]
+        state.place_means[:, heirs] = means[:, :-born][:, older]
+        state.place_weight[:, heirs] = weight[:, :-born][:, older]
+        # Of the places of the oldest ones nothing is known: who had them is gone. What they do by themselves counts.
+        state.in_series[at[:born][known[:born]]] = False
+        newest, new = at[-born - 1], at[-born:][known[-born:]]
+        if known[-born - 1]:
+            for name in ("means", "weight", "day_means", "day_weight"):
+                column = getattr(state, name)
+                column[:, new] = column[:, [newest]] * np.float32(LENT)
+        state = replace(state, born=True)
+    return state
+
+
+def _shares_of(score: F64, first: int) -> F64:
+    """Weights of a mix of the first forecasts only, 0 for the others. Shape ``(FORECASTS,)``."""
+    weight, best = np.zeros(FORECASTS), float(score[:first].max())
+    # Where no forecast saves anything, ratios to the best would turn their order round. Elsewhere by the distance from
+    # the best score and as a share of it: absolute seconds would make the mix depend on how busy the database is.
+    weight[:first] = np.exp(LEARNING_RATE * (score[:first] / best - 1.0)) if best > 0 else 1.0
+    return np.asarray(weight / weight.sum(), dtype=np.float64)
+
+
 def _forecasts(state: HorizonState, seasons: SeasonState, at: datetime) -> F64:
     """Index that each forecast expects of each unit for the time to come, ``(FORECASTS, k)``."""
     means = _ratio(state.means, state.weight)
@@ -236,7 +291,12 @@ def _forecasts(state: HorizonState, seasons: SeasonState, at: datetime) -> F64:
     week = [cells_of(hour)[0] for hour in ahead[:WEEK_AHEAD]]
     demand, seconds = seasons.demand[week, : len(state)], seasons.seconds[week, : len(state)]
     by_week = _mean_of_cells(demand, seconds, HOUR / 2, otherwise)
-    return np.vstack((means, by_day, by_week))
+    by_unit = np.vstack((means, by_day, by_week))
+    # Of all other units as the mix has it: only how series are placed is to tell these forecasts from the others.
+    mixed = _shares_of(state.score, BY_UNIT)[:BY_UNIT] @ by_unit
+    whole_day = _ratio(state.place_means.sum(axis=0), state.place_weight.sum(axis=0))
+    by_place = _mean_of_cells(state.place_means[day], state.place_weight[day], 0.0, whole_day)
+    return np.vstack((by_unit, *(np.where(state.in_series, each, mixed) for each in (by_place, whole_day))))
 
 
 def _mean_of_cells(demand: F32, weight: F32, least: float, otherwise: F64) -> F64:
@@ -302,10 +362,12 @@ def with_renamed(state: HorizonState, donors: I64, heirs: I64) -> HorizonState:
 
 
 _COLUMNS = (
-    "means", "weight", "day_means", "day_weight", "resident", "came", "earned", "fast",
+    "means", "weight", "day_means", "day_weight", "in_series", "place_means", "place_weight", "resident", "came",
+    "earned", "fast",
 )  # fmt: skip
 _LINES = {
-    "means": len(HALF_LIVES), "weight": len(HALF_LIVES), "day_means": 24, "day_weight": 24, "resident": FORECASTS
+    "means": len(HALF_LIVES), "weight": len(HALF_LIVES), "day_means": 24, "day_weight": 24, "place_means": 24,
+    "place_weight": 24, "resident": FORECASTS,
 }  # fmt: skip
 
 
@@ -318,17 +380,19 @@ def horizon_arrays(state: HorizonState) -> dict[str, NDArray[Any]]:
 
 
 def horizons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HorizonState:
-    """The state that ``horizon_arrays`` took apart.
+    """The state that ``horizon_arrays`` took apart. What older versions stored knows no places in series.
 
     Raises:
         ValueError: an array is missing or the shapes do not belong together.
     """
+    arrays = _with_places(arrays)
     missing = {"slot", *_COLUMNS, "scores", "waited"} - arrays.keys()
     if missing:
         raise ValueError(f"stored horizons lack {', '.join(sorted(missing))}")
     count = len(arrays["slot"])
     shapes = {
         **{name: (lines, count) for name, lines in _LINES.items()},
+        "in_series": (count,),
         "came": (count,),
         "earned": (count,),
         "fast": (count,),
@@ -340,3 +404,17 @@ def horizons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HorizonState:
     columns: dict[str, Any] = {name: arrays[name].copy() for name in ("slot", *_COLUMNS)}
     score, spent = arrays["scores"].copy()
     return HorizonState(**columns, score=score, spent=spent, waited=float(arrays["waited"][0]))
+
+
+def _with_places(arrays: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    """The arrays, of an older version with what it did not keep."""
+    if "in_series" in arrays or "slot" not in arrays:
+        return arrays
+    count = len(arrays["slot"])
+    cells = np.zeros((24, count), np.float32)
+    older = {"in_series": np.zeros(count, np.bool_), "place_means": cells, "place_weight": cells, **arrays}
+    for name, axis in (("resident", 0), ("scores", 1)):
+        if name in arrays and arrays[name].shape[axis] == BY_UNIT:
+            more = np.zeros_like(arrays[name]).take(range(FORECASTS - BY_UNIT), axis)
+            older[name] = np.concatenate((arrays[name], more), axis)
+    return older

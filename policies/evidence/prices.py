@@ -223,6 +223,25 @@ def cool_down_left(
     return np.where(stays, np.maximum(0.0, settings.cool_down_seconds - since), 0.0)
 
 
+def owed_seconds(
+    earned: F64, yields: Bools, size_bytes: I64, database: DatabaseDemand, settings: PolicySettings
+) -> F64:
+    """What each unit has not spared yet of the copy that brought it, in session seconds; shape ``(n,)``.
+
+    inf: it does not leave during its cool-down, whoever would pay.
+
+    Args:
+        earned: wait seconds spared since it came, less what that copy cost (``horizons.earned_seconds``).
+        yields: on the fastest tier, and its heat may have ended for good.
+        size_bytes: of each.
+        database: whose sessions a copy holds up.
+        settings: speed of copies.
+    """
+    cost = move_cost_seconds(copy_seconds(size_bytes, settings), database, settings)
+    # No more than a copy: what waited long before it came is not lost by leaving.
+    return np.where(yields, np.clip(-earned, 0.0, cost), np.inf)
+
+
 def waiting_sessions(database: DatabaseDemand) -> float:
     """Sessions that wait for disk at a time, which a copy can hold up; at least one.
 

@@ -135,6 +135,18 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
     return state
 
 
+def with_new_units(state: SeasonState, slots: I64, index: F64) -> SeasonState:
+    """The cells with room for units that are expected to matter, before they were watched; ``state`` is used up.
+
+    Args:
+        state: before.
+        slots: each once.
+        index: demand that is expected of each.
+    """
+    matter = index >= FLOOR
+    return _admit(state, slots[matter], index[matter])
+
+
 def _admit(state: SeasonState, slots: I64, index: F64) -> SeasonState:
     """The cells with room for those slots of that demand; where there are too many, for those with most of it."""
     new = np.flatnonzero(~np.isin(slots, state.slot))

@@ -6,7 +6,7 @@ code that has it anyway imports all from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -116,6 +116,7 @@ class Situation:
     tier_of_space: I32  # (len(spaces),) row in tiers, -1: not managed
     pin: I8  # (n,) Pin
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
+    owed_seconds: F64 | None = None  # (n,) during it, what who takes its room has to pay besides; inf: it may not leave
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
     turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; see ``capacity.turned_over``
@@ -149,6 +150,7 @@ class Situation:
             heat=self.heat.only(rows),
             pin=self.pin[rows],
             cooling_seconds=self.cooling_seconds[rows],
+            owed_seconds=None if self.owed_seconds is None else self.owed_seconds[rows],
             whole=None if self.whole is None else self.whole[rows],
             growth=None if self.growth is None else self.growth[rows],
             growth_rate=None if self.growth_rate is None else self.growth_rate[rows],
@@ -192,6 +194,25 @@ class UndrainedBundle:
     why: str
 
 
+class SavingLimit:
+    """A bound on what plans save, in seconds per hour, worked out when somebody reads it.
+
+    Tightening it takes half of the time of a plan, and of most plans nobody reads it: nothing is to be moved.
+    """
+
+    __slots__ = ("_known", "_work_out")
+
+    def __init__(self, known: float = 0.0, work_out: Callable[[], float] | None = None) -> None:
+        self._known, self._work_out = known, work_out
+
+    @property
+    def per_hour(self) -> float:
+        """The bound; the second time it is remembered."""
+        if self._work_out is not None:
+            self._known, self._work_out = self._work_out(), None
+        return self._known
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """An ordered list of moves, its value, and how far it can be from the best possible one."""
@@ -199,8 +220,7 @@ class Plan:
     moves: tuple[PlanMove, ...]
     wait_per_hour: float  # foreground read wait by the model, before any move
     wait_saved_per_hour: float  # of all moves together
-    bound_per_hour: float  # no plan within the same limits saves more, unless the rest costs more than it saves
-    gap_ratio: float  # 1 - value / bound, 0 to 1
+    limit: SavingLimit  # on every plan within the same limits; a plan that saves more is its own
     ceiling_ratio: float  # Amdahl: share of session time that is foreground I/O; NaN where the engine cannot tell
     verdict: I8  # (n,) Verdict per unit
     benefit_per_hour: F64  # (n,) wait saved if the unit were on the fastest tier instead of the slowest
@@ -214,6 +234,17 @@ class Plan:
     saved_ratio_low: float = float("nan")  # the same of the share of all wait, which common errors leave alone
     saved_ratio_high: float = float("nan")
     relief_per_hour: float = 0.0  # what shorter queues may save the units that stay, in addition to what the moves save
+
+    @property
+    def bound_per_hour(self) -> float:
+        """No plan within the same limits saves more, unless the rest costs more than it saves."""
+        return max(self.limit.per_hour, self.wait_saved_per_hour)
+
+    @property
+    def gap_ratio(self) -> float:
+        """1 - value / bound, 0 to 1."""
+        bound = self.bound_per_hour
+        return min(1.0, max(0.0, 1.0 - self.wait_saved_per_hour / bound)) if bound > 0 else 0.0
 
     @property
     def missed_wait_ratio(self) -> float:

@@ -29,7 +29,7 @@ from policies.evidence.capacity import largest_unit, room_bytes
 from policies.evidence.guards import why_not
 from policies.model.columns import KeysOf, compute_density
 from policies.model.moves import Group, MoveReason, Relocation
-from policies.model.plan import Plan, Situation, Verdict
+from policies.model.plan import Plan, SavingLimit, Situation, Verdict
 from policies.model.settings import Pin, PolicySettings
 from policies.placement.granularity import (
     Groups,
@@ -60,6 +60,7 @@ from policies.placement.solver.solve import Placement, place
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
+_FEW_TO_KEEP = 15_000  # bundles, up to which a plan keeps its problem until somebody reads its bound
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
 _MISSED = (1e-9, 1e-4)  # of few and of many items: share of an answer's gain whose loss is worth no further answer
 
@@ -350,10 +351,16 @@ def _complete(begun: _Begun, seconds: float, limit: Callable[[float], float] | N
     staying = verdicts_if_unmoved(bundles, begun.reasons[0], settings, full=full)
     # Bound and plan are compared by what they are worth once moves are paid for: a saving that costs more than itself
     # is not missed. The bound that is shown has the cost of the plan's own moves in it, as its saving has.
-    net = _net_of_cost(draft, kept)
-    best = limit(net) if limit else forced + closer_bound(bounding, bound.gain, net - forced)
-    nothing_beats = best + total_saved(kept) - net
-    return plan_of(situation, bundles, settings, kept, staying, nothing_beats)
+    net, saved = _net_of_cost(draft, kept), total_saved(kept)
+
+    def nothing_beats() -> float:
+        best = limit(net) if limit else forced + closer_bound(bounding, bound.gain, net - forced)
+        return (best + saved - net) / MICRO
+
+    # Of many bundles at once: little of the time of such a plan is the bound's, and the problem would be kept for it.
+    few = len(bundles) <= _FEW_TO_KEEP
+    found = SavingLimit(work_out=nothing_beats) if few else SavingLimit(nothing_beats())
+    return plan_of(situation, bundles, settings, kept, staying, found)
 
 
 def _bounding_problem(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementProblem) -> PlacementProblem:

@@ -18,7 +18,7 @@ import numpy as np
 from connectors.model.observation import F64, I64, Bools
 from policies.evidence.bundles import MICRO, Bundles
 from policies.evidence.capacity import capacity_bytes
-from policies.evidence.guards import may_leave, may_move
+from policies.evidence.guards import may_make_room, may_move
 from policies.evidence.prices import HOUR
 from policies.model.columns import KeysOf, densest_first
 from policies.model.moves import Group, MoveReason, Relocation
@@ -122,13 +122,13 @@ class PlanDraft:
     def leavers(self) -> Bools:
         """Bundles that may be demoted, in spaces whose room is known."""
         known = np.array([self.state.is_room_known(space) for space in range(len(self.state.room))], dtype=np.bool_)
-        free = ~self.moved & may_leave(self.bundles, self.settings) & self.demote
+        free = ~self.moved & may_make_room(self.bundles, self.settings) & self.demote
         return np.asarray(free & known[self.state.home], dtype=np.bool_)
 
     def changers(self) -> Bools:
         """Bundles that may change to another space of their tier; what a pin keeps on its tier may do so too."""
         pinned = ~self.moved & may_move(self.bundles, self.settings) & (self.bundles.pin == Pin.MUST) & self.demote
-        return np.asarray(self.leavers() | pinned, dtype=np.bool_)
+        return np.asarray((self.leavers() & (self.bundles.cooling <= 0)) | pinned, dtype=np.bool_)
 
 
 @dataclass(slots=True)

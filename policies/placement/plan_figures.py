@@ -24,7 +24,7 @@ from policies.evidence.prices import HOUR, ceiling_ratio
 from policies.evidence.queueing import relief, stations_of, utilisation
 from policies.model.confidence import ConfidenceInterval, Placed, Shift, plan_interval, ratio_interval
 from policies.model.moves import Group, Kind, Relocation
-from policies.model.plan import Plan, PlanMove, Situation, UndrainedBundle, Verdict
+from policies.model.plan import Plan, PlanMove, SavingLimit, Situation, UndrainedBundle, Verdict
 from policies.model.settings import Pin, PolicySettings
 from policies.placement.verdicts import growth_sentence, move_sentence
 
@@ -182,7 +182,7 @@ def plan_of(
     settings: PolicySettings,
     groups: Sequence[Group],
     staying: I8,
-    limit: float = 0.0,
+    limit: SavingLimit | None = None,
     left_behind: tuple[UndrainedBundle, ...] = (),
 ) -> Plan:
     """Groups of moves as a plan with its figures.
@@ -193,7 +193,7 @@ def plan_of(
         settings: limits and weights.
         groups: in the order in which they are carried out.
         staying: verdict of each bundle if it is not moved. Shape ``(m,)``.
-        limit: microseconds per hour, upper bound on every plan of this kind; the plan's own saving where that is more.
+        limit: upper bound on every plan of this kind; None: what this one saves.
         left_behind: what a drain leaves in its space.
     """
     saved = total_saved(groups)
@@ -207,8 +207,7 @@ def plan_of(
         moves=tuple(planned_moves(groups, bundles, situation, settings)),
         wait_per_hour=total,
         wait_saved_per_hour=saved / MICRO,
-        bound_per_hour=max(limit, saved) / MICRO,
-        gap_ratio=_gap_ratio(saved, limit),
+        limit=limit or SavingLimit(max(0.0, saved) / MICRO),
         ceiling_ratio=ceiling_ratio(situation.database),
         verdict=_with_uncounted(verdicts[bundles.of_row], situation),
         benefit_per_hour=wait[-1] - wait[0],
@@ -228,7 +227,7 @@ def nothing(situation: Situation) -> Plan:
     """The empty plan, if the configuration has no tiers."""
     none = np.zeros(len(situation.units))
     return Plan(
-        moves=(), wait_per_hour=0.0, wait_saved_per_hour=0.0, bound_per_hour=0.0, gap_ratio=0.0,
+        moves=(), wait_per_hour=0.0, wait_saved_per_hour=0.0, limit=SavingLimit(),
         ceiling_ratio=ceiling_ratio(situation.database), verdict=np.full(len(none), Verdict.NOT_MANAGED, dtype=np.int8),
         benefit_per_hour=none, wait_saved_if_moved=none, chosen=none > 0, wait_saved_low_per_hour=0.0,
         wait_saved_high_per_hour=0.0, saved_ratio_low=0.0, saved_ratio_high=0.0,
@@ -253,10 +252,6 @@ def saved_by_unit(situation: Situation, wait: F64) -> F64:
     tier = situation.tier_of_space[situation.units.space].astype(np.int64)
     here = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]
     return np.where(tier >= 0, here - wait[0], 0.0)
-
-
-def _gap_ratio(saved: float, limit: float) -> float:
-    return min(1.0, max(0.0, 1.0 - saved / limit)) if limit > 0 else 0.0
 
 
 def _verdicts(bundles: Bundles, situation: Situation, staying: I8, groups: Sequence[Group]) -> tuple[I8, Bools]:

@@ -8,9 +8,10 @@ the rules act at once.
 other settings (keys of the configuration file), ``--samples N`` with N samples an hour. ``--at-once`` leaves out the
 play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people and each play when
 it ends. ``--keep FOLDER`` keeps each play in a file and does not repeat those that are there: the table may be played
-in parts, by ``--workers N`` at a time. ``--write`` publishes what was played, with the command that plays it again:
-the rows, and the gains from which ``tests.bench.policies.wandering.figure`` draws the picture of the documentation and
-``tests.docs.reference`` its table; ``--days FILE`` writes only the gains, to a file.
+in parts, by ``--workers N`` at a time. ``--caches`` plays caches of pages only (``page_caches``), next to what hotplace
+won on the same loads when these were published. ``--write`` publishes what was played, with the command that plays it
+again: the rows, and the gains from which ``tests.bench.policies.wandering.figure`` draws the picture of the
+documentation and ``tests.docs.reference`` its table; ``--days FILE`` writes only the gains, to a file.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from tests.bench.policies.wandering.bound import most_with_copies
 from tests.bench.policies.wandering.fixed import BestFixed, most_by_hour
 from tests.bench.policies.wandering.held_out import held_out_world
 from tests.bench.policies.wandering.kept import keep, read
+from tests.bench.policies.wandering.page_caches import ROWS as CACHE_ROWS
+from tests.bench.policies.wandering.page_caches import Cached, cache_rows, play_caches
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
 from tests.bench.policies.wandering.shapes import world
@@ -131,7 +134,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=WORKERS, metavar="N")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     parser.add_argument("--days", type=Path, metavar="FILE")
-    for flag in ("--at-once", "--quick", "--table", "--write"):
+    for flag in ("--at-once", "--quick", "--table", "--write", "--caches"):
         parser.add_argument(flag, action="store_true")
     given = parser.parse_args(arguments)
     names = (*frozen.SHAPES, *frozen.HELD_OUT)
@@ -140,6 +143,12 @@ def main(arguments: list[str]) -> int:
         parser.error(f"no shape is named {', '.join(unknown)}; there are {', '.join(names)}")
     if given.write and given.quick:
         parser.error("four days are not published: --write goes without --quick")
+    if given.caches:
+        rows = [*cache_rows(days.read(days.PATH), play_page_caches(tasks_of(given)), caches_command(given))]
+        if given.write:
+            write_rows(rows, outdated=lambda name: name.startswith(CACHE_ROWS))
+        print(json.dumps(rows))
+        return 0
     played = []
     for one in plays(tasks_of(given), given.keep, given.workers):
         played.append(one)
@@ -151,6 +160,18 @@ def main(arguments: list[str]) -> int:
         days.write(days.days_of(played), given.days or days.PATH)
     print(page(played) if given.table else json.dumps(figures(played)))
     return 0
+
+
+def play_page_caches(tasks: Sequence[Task]) -> list[Cached]:
+    """What each cache won on each world."""
+    return [
+        Cached(shape=task.shape, seed=task.seed, scores=tuple(play_caches(world_of(task)))) for task in tasks
+    ]  # fmt: skip
+
+
+def caches_command(given: argparse.Namespace) -> str:
+    """What plays the caches again."""
+    return command_of(given).replace(COMMAND, f"{COMMAND} --caches", 1)
 
 
 def command_of(given: argparse.Namespace) -> str:

@@ -192,6 +192,9 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     "HotplaceRuleIdle": ([series("hotplace_rules_idle", DATABASE, "0x59 1x59 0x200")], 100, 130),
     "HotplaceMoveFailed": ([series("hotplace_moves_total", {**DATABASE, "state": "failed"}, "0x89 1x300")], 100, 155),
     "HotplaceLedgerNotTrusted": ([series("hotplace_ledger_trusted", DATABASE, "1x59 0x59 1x200")], 100, 130),
+    "HotplaceSendsNothing": (
+        [series("hotplace_sending", {**DATABASE, "state": "stopped"}, "_x59 1x120 stale")], 130, 190
+    ),
     "HotplaceLedgerAway": ([series("hotplace_ledger_up", DATABASE, "1x59 0x59 1x200")], 100, 130),
     "HotplaceSpoolGrows": ([series("hotplace_ledger_spooled_intervals", DATABASE, "0x59 1+1x59 0x200")], 100, 130),
     "HotplaceGroupLeftWorse": ([series("hotplace_groups_left_worse", DATABASE, "0x59 1x59 0x200")], 100, 130),

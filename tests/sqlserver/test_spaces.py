@@ -94,3 +94,12 @@ def test_a_filegroup_without_files() -> None:
     """It exists, and holds nothing."""
     (space,) = spaces_of([File(1, "EMPTY", 0, None, None, None, None, None, None, None, None)], {}, {})
     assert (space.used_bytes, space.free_bytes, space.path) == (0, 0, "")
+
+
+def test_a_filegroup_whose_file_is_not_online_is_lost() -> None:
+    """Its disk was not there when the database started: nothing goes there, and people are told which file it is."""
+    away = file(2, 100, 60, state="RECOVERY_PENDING")
+    (space,) = spaces_of([file(1, 100, 60), away], {1: Volume("D:\\", 1000 * MIB, 500 * MIB)}, {})
+    assert space.lost == "its file file2 is RECOVERY_PENDING"
+    (usable,) = spaces_of([file(1, 100, 60), file(2, 0, 0, state="DEFUNCT")], {}, {})
+    assert usable.lost == ""

@@ -30,6 +30,8 @@ class ForecastShown:
     a closed load, and of an open one latency_open_seconds at the present rate."""
     busiest: str | None
     """The next bottleneck, and how busy it will be."""
+    needs: tuple[str, ...]
+    """What each faster tier has to serve then, in I/Os and bytes a second."""
     assumed: tuple[str, ...]
     """What is not known and widens the intervals."""
     unmodelled: tuple[str, ...]

@@ -237,12 +237,26 @@ class ContainersOfSpace:
 
 
 @answer
+class SendingShown:
+    """Whether what is approved is carried out now, and if not, why."""
+
+    allowed: bool
+    state: str
+    """allowed; or why nothing is sent: ledger away, ledger moved, not seen, ledger not trusted, stopped, dry run,
+    stands by, outside its windows."""
+    sentence: str
+    next_step: str | None
+    """What a person does about it; null: nothing."""
+
+
+@answer
 class DatabaseStatus(MovesUnderWay):
     """How one database is watched, what is open, and how much room it has."""
 
     database: str
     engine: str
     daemon: DaemonHeard
+    sending: SendingShown
     proposals: tuple[OpenProposal, ...]
     moves: tuple[MoveListed, ...]
     spaces: tuple[RoomOfSpace, ...] | None

@@ -57,6 +57,7 @@ class Unit:
     log_writes: float = 0.0
     pin: Pin = Pin.NONE
     cooling: float = 0.0
+    owed: float = np.inf  # seconds, during the cool-down
     observed: float = 1e6
     bundle: int | None = None  # None: on its own
     wide: str = ""  # what it can also move with as a whole
@@ -127,6 +128,7 @@ class Site:
             tier_of_space=np.array([tier_of.get(name, -1) for name in names], dtype=np.int32),
             pin=np.array([unit.pin for unit in units], dtype=np.int8),
             cooling_seconds=np.array([unit.cooling for unit in units], dtype=np.float64),
+            owed_seconds=np.array([unit.owed for unit in units], dtype=np.float64),
             database=self.database,
             no_route=dict(self.no_route),
             no_wide=dict(self.no_wide),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from policies.model.plan import Situation
+from policies.model.plan import SavingLimit, Situation
 from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.bench.policy import divided
@@ -95,3 +96,17 @@ def test_ten_thousand_units_leave_no_gap() -> None:
     """A plan on three tiers that misses 0.02 %: prices alone would call it 6 % short of the best."""
     of = instance(10_000, TAILS["heavy"], 6, 3)
     assert make_plan(of.situation, of.settings).gap_ratio < 0.003
+
+
+def test_a_bound_is_worked_out_when_it_is_read_and_once() -> None:
+    """A plan whose bound nobody reads takes no time for it; asked again, it is remembered."""
+    answers = iter([7.0])
+    limit = SavingLimit(work_out=lambda: next(answers))
+    assert (limit.per_hour, limit.per_hour) == (7.0, 7.0)
+    assert SavingLimit(3.0).per_hour == 3.0
+    with patch("policies.placement.balancer.closer_bound", side_effect=AssertionError) as tightened:
+        plan = make_plan(large_units(1), PolicySettings())
+        assert plan.wait_saved_per_hour > 0
+        assert not tightened.called
+        with pytest.raises(AssertionError):
+            assert plan.gap_ratio

@@ -15,7 +15,7 @@ from tests.bench.policies.wandering.stage import Score
 COMMAND = "python -m tests.bench.policy_wandering"
 ROWS = "policy.wandering"
 HINDSIGHT = "whole units in hindsight"  # what no placement of them can exceed, copies paid
-GOAL = 0.95  # of the best rule, in every play
+CLEARLY = 0.95  # of the best rule: who wins less wins clearly less
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +78,10 @@ def is_row(name: str) -> bool:
 def _against_rules(played: Sequence[Play]) -> Iterator[Measurement]:
     """The worst play and the mean, at once and with the delay; and against the rules that place units."""
     for name, note, pairs in (
-        ("vs_best_rule", "targets 0.95 and 1.0", [(play.product, play.best_rule) for play in played]),
+        ("vs_best_rule", "no goal: whole units cannot reach it", [(play.product, play.best_rule) for play in played]),
         (
             "vs_best_rule_of_units",
-            "without the page cache",
+            "without the page cache; goals 0.98 and 1.01",
             [(play.product, play.best_of_units) for play in played],
         ),
         (
@@ -101,11 +101,11 @@ def _against_rules(played: Sequence[Play]) -> Iterator[Measurement]:
         yield _row(f"policy.wandering.{name}_min", min(ratios), "of the best rule's gain", "higher", note=note)
         yield _row(f"policy.wandering.{name}_mean", fmean(ratios), "of the best rule's gain", "higher", ratios)
     possible = [play.most_paid / play.best_rule.gain for play in played]
-    missed = [ratio for play, ratio in zip(played, possible, strict=True) if play.against_best_rule < GOAL]
-    beyond = sum(ratio < GOAL for ratio in missed)
+    missed = [ratio for play, ratio in zip(played, possible, strict=True) if play.against_best_rule < CLEARLY]
+    beyond = sum(ratio < CLEARLY for ratio in missed)
     note = (
         f"what no placement of whole units can exceed, copies paid; below 1 only a cache of pages is better; of "
-        f"{len(missed)} plays below the target of {GOAL} it is beyond reach in {beyond}"
+        f"{len(missed)} plays below {CLEARLY} of the best rule that is beyond reach in {beyond}"
     )
     yield _row(
         "policy.wandering.possible_vs_best_rule_min", min(possible), "of the best rule's gain", "higher", possible, note

@@ -25,6 +25,7 @@ from connectors.model.moves import Bundle, NoRoute, Route
 from connectors.model.observation import I64
 from connectors.simulated.connector import SimulatedConnector
 from policies.evidence.capacity import Growth, room_bytes
+from policies.model.plan import SavingLimit
 from tests.simulated.worlds import make
 from tests.unit.samples import a_move, a_route
 from tests.virtual_clock import VirtualClock
@@ -375,7 +376,7 @@ def test_a_plan_whose_moves_have_no_way_after_all_rounds_moves_nothing(
     planning = desk.plan()
     assert (planning.plan.moves, planning.routes, planning.costs) == ((), (), ())
     assert (planning.plan.wait_saved_per_hour, planning.plan.gap_ratio) == (0.0, 1.0)
-    nothing_to_gain = replace(free.plan, bound_per_hour=0.0)
+    nothing_to_gain = replace(free.plan, limit=SavingLimit())
     assert _without_moves(free.situation, nothing_to_gain).gap_ratio == 0.0
     monkeypatch.undo()
     assert keys(desk.plan()), "with more rounds, another plan"

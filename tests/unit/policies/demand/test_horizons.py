@@ -13,6 +13,7 @@ from connectors.model.observation import F64, SIGNALS, Signal
 from policies.evidence import seasons
 from policies.evidence.heat import index_of
 from policies.evidence.horizons import (
+    BY_UNIT,
     FORECASTS,
     HALF_LIVES,
     LASTING,
@@ -87,9 +88,10 @@ def test_dear_copies_make_memory_long() -> None:
 
 
 def test_nothing_seen_is_judged_equal() -> None:
-    """All forecasts weigh the same before any has placed a unit, and where nothing was saved."""
-    assert HorizonState().shares == pytest.approx(np.full(FORECASTS, 1 / FORECASTS))
-    assert lived(noisy, days=1, place=site(1e9))[0].shares == pytest.approx(np.full(FORECASTS, 1 / FORECASTS))
+    """All forecasts of units weigh the same before any has placed one, and where nothing was saved."""
+    equal = np.where(np.arange(FORECASTS) < BY_UNIT, 1 / BY_UNIT, 0.0)
+    assert HorizonState().shares == pytest.approx(equal)
+    assert lived(noisy, days=1, place=site(1e9))[0].shares == pytest.approx(equal)
 
 
 def test_the_mix_is_what_units_are_ranked_by() -> None:

@@ -15,7 +15,7 @@ from policies.model.settings import Pin, PolicySettings, TierLimits
 from policies.placement.balancer import make_plan
 from tests.over import over
 from tests.unit.policies.referee import after, carried_out, present, wait_of
-from tests.unit.policies.situations import GIB, HDD, MIB, NVME, SSD, Site, Unit
+from tests.unit.policies.situations import BARE, GIB, HDD, MIB, NVME, SSD, Site, Unit
 
 SETTINGS = PolicySettings()
 NO_HEAD_ROOM = replace(SETTINGS, head_room_ratio=0.0)
@@ -359,6 +359,19 @@ def test_the_reasons_why_not() -> None:
         Verdict.PAYBACK_TOO_LONG,
         Verdict.NOT_MANAGED,
     ]
+
+
+def test_who_came_lately_makes_room_for_who_pays_for_both_copies() -> None:
+    """A cold resident in its cool-down goes for what pays its copy back too, for nothing less, and never by itself."""
+    settings = replace(BARE, horizon_seconds=3600.0, copy_bytes_per_second=1.0)
+    old = Unit(key="old", space="fast", size=50, sync=0.1, cooling=3600.0, owed=1000.0)
+    site, paid = room(0, 50), 1300 / (0.0055 - 0.0002) / 3600  # two ways of two copies of 50 s, and what is owed twice
+    assert relocations(planned([old, Unit(key="new", size=50, sync=paid)], site, settings)) == []
+    swapped = planned([old, Unit(key="new", size=50, sync=2 * paid)], site, settings)
+    assert relocations(swapped) == [("old", "slow"), ("new", "fast")]
+    for stays in (replace(old, owed=np.inf), replace(old, pin=Pin.MUST)):
+        assert relocations(planned([stays, Unit(key="new", size=50, sync=2 * paid)], site, settings)) == []
+    assert relocations(planned([old], site, settings)) == []
 
 
 @over("sync", [0.1, 1.0, 50.0, 5000.0])
