@@ -117,6 +117,11 @@ class AgentCollector(Collector):
             "hotplace_server_seconds", "Server time spent in the agent's own queries.", labels=DATABASE_LABELS
         )
         units = GaugeMetricFamily("hotplace_units", "Units seen in the catalog.", labels=DATABASE_LABELS)
+        unread = GaugeMetricFamily(
+            "hotplace_units_unread",
+            "Units whose counters the last sample did not read, because reading all of them takes too long.",
+            labels=DATABASE_LABELS,
+        )
         for snapshot in snapshots:
             labels = _labels(snapshot)
             up.add_metric(labels, float(snapshot.is_up(self._now())))
@@ -127,7 +132,8 @@ class AgentCollector(Collector):
                 age.add_metric(labels, (self._now() - snapshot.cycle.taken_at).total_seconds())
                 cycle.add_metric(labels, snapshot.cycle.seconds)
                 units.add_metric(labels, snapshot.cycle.units)
-        yield from (up, age, cycle, cycles, failures, server, units)
+                unread.add_metric(labels, snapshot.cycle.unread_units)
+        yield from (up, age, cycle, cycles, failures, server, units, unread)
 
 
 def _sending(snapshots: list[Snapshot], now: datetime) -> Metric:

@@ -283,6 +283,8 @@ class Sample:
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
     spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
     roles: tuple[RoleFigures, ...] = ()  # totals; empty: the engine does not tell them apart
+    unread: I64 | None = None  # ascending; units whose counters were too many to be read this time; None: all were
+    unread_sentence: str = ""  # how many, and since when; no full stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +296,7 @@ class Interval:
     seconds: float  # > 0, by the monotonic clock
     physical_id: I64  # ascending; units that moved no counter may be absent
     deltas: Mapping[str, F64]  # per counter, >= 0
-    restarted: Bools  # a counter of this unit fell: its deltas are 0 and are no evidence of cold
+    restarted: Bools  # a counter of it fell, or it was not read: its deltas are 0 and are no evidence of cold
     database: Mapping[str, float]  # differences; absent where one fell
     spaces: SpaceFigures | None = None  # differences; NaN where one fell or the space is new
     roles: tuple[RoleFigures, ...] = ()  # differences; NaN where one fell
