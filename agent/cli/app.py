@@ -9,6 +9,7 @@ A command is a function whose first parameter is the ``Session``; ``command`` re
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import sys
@@ -64,6 +65,7 @@ class LazyGroup(TyperGroup):
 P = ParamSpec("P")
 Command = Callable[Concatenate[Session, P], ExitCode | None]
 COMMON = "Common options (before the command or after it)"
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 INTERNAL_ADVICE = "This is a fault of hotplace itself; run the command again with --debug and report what it shows."
 
 
@@ -143,7 +145,7 @@ def remember(
 
 
 def command(
-    group: HelpGroup, example: str, *, name: str | None = None, of: typer.Typer = app
+    group: HelpGroup, example: str, *, name: str | None = None, of: typer.Typer = app, reads: bool = False
 ) -> Callable[[Command[P]], Callable[..., None]]:
     """Register a function as a command.
 
@@ -152,17 +154,18 @@ def command(
         example: a command line, shown below its help.
         name: its name; default: the function's.
         of: the group of commands it belongs to.
+        reads: it only reads, and makes no ledger where there is none.
     """
 
     def register(function: Command[P]) -> Callable[..., None]:
-        runner = _with_common_options(function)
+        runner = _with_common_options(function, reads=reads)
         of.command(name or function.__name__, epilog=f"Example: {example}", rich_help_panel=group)(runner)
         return runner
 
     return register
 
 
-def _with_common_options(function: Command[P]) -> Callable[..., None]:
+def _with_common_options(function: Command[P], *, reads: bool) -> Callable[..., None]:
     """The function as typer calls it: a context and the common options in place of the session."""
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
 
@@ -172,7 +175,12 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
         # Only what was given: an option that is left out here has its default, which would undo the one before the
         # command.
         options = replace(before, **{key: value for key, value in after.items() if value})
-        code = run_guarded(options, lambda session: function(session, **given))  # type: ignore[call-arg]  # ty: P
+
+        def body(session: Session) -> ExitCode | None:
+            session.only_reads = reads
+            return function(session, **given)  # type: ignore[call-arg]  # ty: P
+
+        code = run_guarded(options, body)
         raise typer.Exit(int(code))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -215,15 +223,27 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
     except KeyboardInterrupt:
         session.out.problem("interrupted", "", ends_with=ExitCode.INTERRUPTED)
         return ExitCode.INTERRUPTED
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            return _say_fault(session, options, error)
+        _forget_standard_output()
+        advice = "Free some room, or send the output elsewhere."
+        session.out.problem(f"the output cannot be written: {error.strerror}", advice, ends_with=ExitCode.REFUSED)
+        return ExitCode.REFUSED
     except HotplaceError as error:
         code = exit_code_of(error)
         session.out.problem(str(error), explained(error.advice), ends_with=code)
         _trace(options)
         return code
     except Exception as error:  # noqa: BLE001 (nothing is swallowed: it is said, and shown in full with --debug)
-        session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE, ends_with=ExitCode.INTERNAL)
-        _trace(options)
-        return ExitCode.INTERNAL
+        return _say_fault(session, options, error)
+
+
+def _say_fault(session: Session, options: Options, error: Exception) -> ExitCode:
+    """A fault of our own."""
+    session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE, ends_with=ExitCode.INTERNAL)
+    _trace(options)
+    return ExitCode.INTERNAL
 
 
 def _trace(options: Options) -> None:

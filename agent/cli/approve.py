@@ -17,7 +17,7 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.fleet import proposal_of_database
-from agent.cli.options import end_of, parse_option
+from agent.cli.options import Reason, end_of, parse_option
 from agent.cli.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
 from agent.cli.under_way import daemon_of
@@ -43,9 +43,9 @@ from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.service.fleet import ProposalWorth
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_lines, would_run
 from agent.terminal.errors import CommandError, ExitCode
-from agent.terminal.output import Detail
-from agent.terminal.wording import count_of_moves, essentials, print_statements, short_digest
+from agent.terminal.wording import count_of_moves, print_statements, short_digest
 from connectors.kit.files import read_given
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
 from policies.model.moves import MoveReason
@@ -208,7 +208,6 @@ def _say(session: Session, listed: ApprovalList, decision: ListDecision) -> None
 
 
 LARGEST_SIGNATURE = 64 << 10  # bytes; ssh-keygen writes some hundred
-Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 SignatureFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
@@ -504,29 +503,22 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
             code=ExitCode.REFUSED,
             advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
         )
-    would_run, matters = print_what_would_run(session, row, conflicts)
+    moves = print_what_would_run(session, row, conflicts)
     session.out.line()
-    session.out.facts(matters)  # again: by now the first lines have left a screen of 24 lines
-    size = format_bytes(sum(move.size_bytes for move in would_run))
-    if not session.out.ask(
-        f"Approve {count_of_moves(would_run)}, {size} in all?",
-        Detail("s", "statements", lambda: print_statements(session.out, would_run)),
-    ):
+    print_lines(session.out, row.proposal, moves, row.id)  # again: the first ones have left a screen of 24 lines
+    size = format_bytes(sum(move.size_bytes for move in moves))
+    if not session.out.ask(f"Approve {count_of_moves(moves)}, {size} in all?"):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
 
 
-def print_what_would_run(
-    session: Session, row: ProposalRow, conflicts: Sequence[Conflict]
-) -> tuple[list[ProposedMove], list[tuple[str, str]]]:
-    """Print all that an approval rests on, what matters first; its moves, and what matters of them."""
-    moves = session.ledger.moves.rows(proposal_id=row.id)
-    would_run = [move.move for move in moves if move.state not in WITHDRAWN]
-    matters = essentials(row.id, row.proposal, would_run)
-    session.out.facts(matters)
-    session.out.line()
-    print_proposal(session.out, row, moves)
+def print_what_would_run(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) -> list[ProposedMove]:
+    """Print all that an approval rests on, the summary first and every statement last; the moves that would run."""
+    rows = session.ledger.moves.rows(proposal_id=row.id)
+    print_proposal(session.out, row, rows)
     print_conflicts(session.out, conflicts)
-    return would_run, matters
+    moves = would_run(rows)
+    print_statements(session.out, moves)
+    return moves
 
 
 def _what_happens_next(session: Session, database: DatabaseConfig, row: ProposalRow) -> str:

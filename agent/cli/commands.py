@@ -80,7 +80,7 @@ COMMANDS = {
     "plan": Listed(
         "plan",
         HelpGroup.LOOK,
-        "Show what is worth moving, why not the others, and the exact statements; moves nothing.",
+        "Show what is worth moving, what it brings, locks and takes, and why not the others; moves nothing.",
     ),
     "top": Listed(
         "top",
@@ -142,6 +142,11 @@ COMMANDS = {
     "resume": Listed("requests", HelpGroup.STEER, "Let a held move go on, within its window."),
     "cancel": Listed(
         "requests", HelpGroup.STEER, "Give up an approved, running or held move; what it has copied is rolled back."
+    ),
+    "stop": Listed(
+        "requests",
+        HelpGroup.STEER,
+        "Let no agent send anything: what runs is cancelled and nothing begins, until `hotplace stop --lift`.",
     ),
     "pin": Listed(
         "pins",

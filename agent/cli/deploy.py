@@ -13,7 +13,7 @@ from agent.cli.app import app, command
 from agent.cli.commands import HelpGroup
 from agent.cli.session import Session
 from agent.model.answers.setup import FileShown, FilesShown, FilesWritten, FileWritten
-from agent.service.shipped_files import FileKind, engines, files, files_of_engine
+from agent.service.shipped_files import FileKind, engines, files, files_of_engine, revokes
 from agent.terminal.errors import exists_already, not_written
 
 deploy = typer.Typer(
@@ -46,9 +46,30 @@ def privileges(
     engine: EngineOption = "postgresql",
     output: OutputOption = None,
     force: ForceOption = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Scripts that take back what those gave, and drop the logins.")
+    ] = False,
 ) -> None:
     """Scripts that make the login that watches, and the one that moves."""
-    _deliver(session, _of_engine(FileKind.PRIVILEGES, engine), output, force=force)
+    given = _of_engine(FileKind.PRIVILEGES, engine)
+    if not remove:
+        _deliver(session, given, output, force=force)
+    elif removal := files_of_engine(FileKind.REMOVAL, engine):
+        _deliver(session, removal, output, force=force)
+    else:
+        texts = {f"{path.stem}-remove.sql": _removal_of(path) for path in given}
+        _deliver_texts(session, texts, output, force=force)
+
+
+def _removal_of(path: Path) -> str:
+    """What takes back the GRANTs of a script, with what stays."""
+    return (
+        f"-- Takes back what {path.name} gave, the last first. Stop the agent first.\n"
+        "-- Logins are those of the operating system, or of LDAP, and stay there. Tables that the scripts made in the\n"
+        "-- schema HOTPLACE are dropped by hand once no agent works here any more:  DROP TABLE HOTPLACE.LEASE;\n"
+        "-- Rights given by hand for single schemas, tables and table spaces are taken back in the same way.\n\n"
+        f"{revokes(path.read_text(encoding='utf-8'))}"
+    )
 
 
 @command(HelpGroup.SET_UP, "hotplace deploy systemd --output systemd", of=deploy)
@@ -121,6 +142,11 @@ def _deliver(
 ) -> None:
     """Print the files, or write them and say where."""
     texts = {path.name: change(path.read_text(encoding="utf-8")) for path in chosen}
+    _deliver_texts(session, texts, output, force=force)
+
+
+def _deliver_texts(session: Session, texts: dict[str, str], output: Path | None, *, force: bool) -> None:
+    """Print texts below their names, or write them and say where."""
     if output is None:
         session.out.text("".join(_with_name(name, text, alone=len(texts) == 1) for name, text in texts.items()))
         shown = (FileShown(name=name, text=text) for name, text in texts.items())

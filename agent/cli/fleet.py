@@ -23,8 +23,7 @@ from typing import TypeVar
 
 from agent.cli.options import begin_of
 from agent.cli.session import Session
-from agent.ledger.overview import EVERY
-from agent.ledger.rows import OutcomeRow
+from agent.ledger.rows import EVERY, OutcomeRow
 from agent.model.answers.fleet import (
     DatabaseStanding,
     FleetMetrics,

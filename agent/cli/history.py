@@ -21,6 +21,7 @@ from agent.cli.commands import HelpGroup
 from agent.cli.options import AllDatabases, Columns, Engine, parse_columns, refuse, refuse_without_all
 from agent.cli.session import Session
 from agent.ledger.chain.links import find_anchors
+from agent.ledger.errors import Untrusted
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import AuditReport, AuditRow, MoveRow, OutcomeRow, StepRow
 from agent.model.answers.decisions import AuditLink, AuditLinks, AuditVerified
@@ -159,7 +160,7 @@ app.add_typer(
 )
 
 
-@command(HelpGroup.LOOK_BACK, "hotplace history --limit 20")
+@command(HelpGroup.LOOK_BACK, "hotplace history --limit 20", reads=True)
 def history(
     session: Session,
     limit: Newest = SHOWN,
@@ -216,7 +217,7 @@ def _stall_line(row: MoveRow, steps: Sequence[StepRow]) -> str:
     return f"move {row.id}: locked for up to {format_seconds(stalled)}{said}"
 
 
-@command(HelpGroup.LOOK_BACK, "hotplace outcomes --limit 10")
+@command(HelpGroup.LOOK_BACK, "hotplace outcomes --limit 10", reads=True)
 def outcomes(
     session: Session,
     limit: Annotated[
@@ -282,6 +283,7 @@ def verify(
     """Check every link of the audit chain, every stored proposal, the state of each move, and anchors from a log."""
     ledger = session.existing_ledger
     report = _holding(ledger, ledger.audit.verify(), head)
+    report, advice = _hold_against_own_anchors(ledger, report)
     count = None
     if anchors is not None:
         report, count = _hold_against_anchors(ledger, report, anchors)
@@ -297,7 +299,7 @@ def verify(
     if verified.ok and verified.anchors is not None:
         session.out.line(f"all {verified.anchors} anchors of this ledger in {anchors} fit")
     session.out.line(f"head of the chain: {verified.head}")
-    session.out.line(f"next: {NOTE_THE_HEAD if verified.ok else BROKEN_ADVICE}")
+    session.out.line(f"next: {NOTE_THE_HEAD if verified.ok else advice or BROKEN_ADVICE}")
     session.out.document(verified)
     return ExitCode.OK if verified.ok else ExitCode.LEDGER_UNUSABLE
 
@@ -308,6 +310,17 @@ def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditRepo
         return report
     sentence = f"all {report.rows} audit rows fit, but none is the head {head[:DIGEST_SHOWN]}: this is another chain"
     return replace(report, ok=False, sentence=sentence)
+
+
+def _hold_against_own_anchors(ledger: Ledger, report: AuditReport) -> tuple[AuditReport, str]:
+    """The report, or why agents here trust the chain no longer although its rows fit, and then what to do about it."""
+    if not report.ok:
+        return report, ""
+    try:
+        ledger.moves.require_end_of_chain()
+    except Untrusted as error:
+        return replace(report, ok=False, sentence=f"its rows fit, but {error}"), error.advice
+    return report, ""
 
 
 def _lines_of(log: Path) -> io.TextIOWrapper:

@@ -27,7 +27,7 @@ from agent.model.answers.setup import (
     FindingShown,
 )
 from agent.service.channels import Notice, send
-from agent.service.doctor import examine
+from agent.service.doctor import examine, examine_machine
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode, exists_already, not_written
 from agent.terminal.output import Output
@@ -36,6 +36,7 @@ from connectors.kit.findings import Finding, Severity
 from connectors.kit.registry import engine_names
 
 WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO, Severity.OK)
+LEDGER_ONLY = "ledger"  # in place of a database, where none is configured
 MARKS = {Severity.OK: "ok", Severity.INFO: "info", Severity.WARNING: "WARNING", Severity.ERROR: "ERROR"}
 
 
@@ -97,17 +98,21 @@ def doctor(
         began = time.monotonic()
         found[database.name] = examine(session.config, database, session.clock)
         seconds[database.name] = time.monotonic() - began
+    if not session.databases:  # where people only decide
+        found[LEDGER_ONLY] = examine_machine(session.config)
     checkup = Checkup(
         ok=all(finding.severity is not Severity.ERROR for findings in found.values() for finding in findings),
         databases=tuple(DatabaseChecked(database=name, findings=_show_findings(each)) for name, each in found.items()),
         bundle=None if bundle is None else str(bundle.absolute()),
     )
     for checked in checkup.databases:
-        engine = session.config.database(checked.database).engine
-        session.out.heading(f"{checked.database} ({engine}): {_summary(checked.findings)}")
+        engines = [each.engine for each in session.databases if each.name == checked.database]
+        name = f"{checked.database} ({engines[0]})" if engines else checked.database
+        session.out.heading(f"{name}: {_summary(checked.findings)}")
         _print_findings(session.out, checked.findings)
     session.out.line()
-    session.out.line("ready: hotplace run" if checkup.ok else "something has to be mended first")
+    ready = "ready: hotplace run" if session.databases else "ready: hotplace proposals --all"
+    session.out.line(ready if checkup.ok else "something has to be mended first")
     if bundle is not None:
         _write_bundle(session, bundle, found, seconds, log or [])
     session.out.document(checkup)
@@ -223,7 +228,7 @@ def _chosen(session: Session, name: str) -> list[NoticeConfig]:
 
 
 def _trial(session: Session) -> Notice:
-    database = session.config.databases[0].name
+    database = next((each.name for each in session.config.databases), "DATABASE")
     return Notice(
         key="test", event=NoticeEvent.PROPOSAL, database=database, at=session.clock.now(),
         sentence="this is a test of hotplace's notices: a real one names the database and what happened",

@@ -18,9 +18,10 @@ from agent.model.units_of_measure import format_when, parse_seconds
 from agent.studies.recordings import INTERRUPTED, Recorded, head_of, names_of, save_names, written_entry
 from agent.studies.recordings import record as record_database
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_notes, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output, plain_value
-from agent.terminal.wording import count_of_moves, print_moves, print_script, print_statements, short_digest
+from agent.terminal.wording import count_of_moves, print_script, print_statements, short_digest
 from connectors.kit.recorded_columns import HashedNames
 from connectors.model.formatting import comment, format_bytes, written
 
@@ -145,7 +146,8 @@ def _may_begin(session: Session, script: Script, *, yes: bool) -> bool:
 def _may_move(session: Session, number: int, proposal: Proposal, *, yes: bool) -> bool:
     out = session.out
     out.heading(f"proposal {number}, digest {short_digest(proposal.digest)}")
-    print_moves(out, proposal.moves)
+    print_summary(out, proposal, proposal.moves, number)
+    print_notes(out, proposal.moves)
     print_statements(out, proposal.moves)
     return yes or out.ask(f"Carry out {count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)} in all?")
 

@@ -1,4 +1,4 @@
-"""Where is the record, and who may do what with it? ``ledger grants``: roles on a server; ``ledger move``: to one."""
+"""Where is the record, and who may do what with it? ``ledger grants``, ``move``, ``forget``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import typer
 
 from agent.cli.app import app, command
 from agent.cli.commands import HelpGroup
-from agent.cli.session import Session
-from agent.model.answers.setup import ChainMoved, Grants, LedgerMoved, TableMoved
+from agent.cli.options import Reason
+from agent.cli.session import Session, actor
+from agent.model.answers.setup import ChainMoved, DatabaseForgotten, Grants, LedgerMoved, TableMoved
 from agent.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -55,6 +56,21 @@ def grants(
     session.out.text(script)
     owned = {name: tuple(databases) for name, databases in teams.items()}
     session.out.document(Grants(schema=server.schema_name, teams=owned, script=script))
+
+
+@command(HelpGroup.SET_UP, "hotplace ledger forget crm --reason 'shut down in May'", of=ledger)
+def forget(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="DATABASE", help="As `hotplace status --all` lists it.")],
+    reason: Reason = "",
+) -> None:
+    """Leave a retired database out of all lists of what is now; its history and the audit chain stay."""
+    who = actor()
+    session.existing_ledger.overview.forget(name, who=who.who, origin=who.origin, reason=reason)
+    session.out.line(f"{name} is left out of lists from now on, until an agent is heard of that watches it")
+    if any(each.name == name for each in session.config.databases):
+        session.out.line(f"next: take it out of databases in {session.config_path}, and reload the service")
+    session.out.document(DatabaseForgotten(database=name))
 
 
 @command(HelpGroup.SET_UP, "hotplace ledger move --to /etc/hotplace/shared.yaml", of=ledger)

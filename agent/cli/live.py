@@ -36,6 +36,7 @@ from agent.ledger.rows import RequestKind
 from agent.planning.conflicts import Conflict, conflicts_of, with_proposal
 from agent.terminal.keys import GONE, RESIZED, Keyboard, keyboard
 from agent.terminal.transcript import Transcript
+from agent.terminal.wording import print_statements
 from connectors.kit.contract import HotplaceError
 
 HELP = """\
@@ -126,6 +127,7 @@ def _show(session: Session, number: int) -> None:
     row = session.ledger.proposals.row(number)
     print_proposal(session.out, row, session.ledger.moves.rows(proposal_id=number))
     print_conflicts(session.out, _conflicts(session, number, row.proposal.database))
+    print_statements(session.out, [move.move for move in session.ledger.moves.rows(proposal_id=number)])
 
 
 def _ask_to_approve(session: Session, act: Act) -> Question | None:

@@ -17,11 +17,12 @@ from agent.cli.under_way import progress_text
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.answers.watching import RoomOfSpace
 from agent.model.states import EXPIRABLE, UNFINISHED, ProposalState
+from agent.model.summary import gain_in_a_line
 from agent.planning.ranking import Ranking
 from agent.terminal.columns import GAP, Column
 from agent.terminal.tables import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of, wrap
 from agent.terminal.text_plots import sparkline
-from agent.terminal.wording import question, saving, short_digest, state_text
+from agent.terminal.wording import question, short_digest, state_text
 from connectors.model.formatting import (
     format_bytes,
     format_ratio,
@@ -196,18 +197,15 @@ def _rooms(picture: ScreenPicture) -> str:
     """How full each space is, fastest tier first."""
     status = picture.daemon.status
     rooms = () if status is None else status.spaces or ()
-    return "   ".join(_room(room) for room in rooms if room.tier is not None)
+    return "   ".join(room_text(room) for room in rooms if room.tier is not None)
 
 
-def _room(room: RoomOfSpace) -> str:
-    used, free, capacity = room.used_bytes, room.free_bytes, room.capacity_bytes
+def room_text(room: RoomOfSpace) -> str:
+    """How full the volume of a space is, and what is left of it."""
     named = f"{room.tier}" if room.tier == room.space else f"{room.tier} {room.space}"
-    if used is None:
-        return f"{named}: not known"
-    whole = capacity if capacity is not None else used + free if free is not None else 0
-    return f"{named}: {format_bytes(used)}" + (
-        f" of {format_bytes(whole)}, {format_ratio(used / whole)}" if whole else ""
-    )
+    if room.fill_ratio is None or room.free_bytes is None:
+        return f"{named}: not known" if room.used_bytes is None else f"{named}: {format_bytes(room.used_bytes)} own"
+    return f"{named}: {format_ratio(room.fill_ratio)} full, {format_bytes(room.free_bytes)} free"
 
 
 def _window(picture: ScreenPicture) -> str:
@@ -294,7 +292,7 @@ def _say(picture: ScreenPicture, listing: Listing, chosen: Choice | None, *, blo
         return ""
     chosen = listing.at(listing.place_of(chosen))
     if chosen.kind is RowKind.PROPOSAL and (proposal := listing.proposal(chosen.name)):
-        return f"{question(proposal.proposal)}; {' '.join(saving(proposal.proposal))}"
+        return f"{question(proposal.proposal)}; {gain_in_a_line(proposal.proposal)}"
     if chosen.kind is RowKind.MOVE and (move := listing.move(chosen.name)):
         return picture.under_way.line(move)
     ranking, place = listing.ranking, listing.place_of(chosen) - len(listing.proposals) - len(listing.moves)

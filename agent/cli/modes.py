@@ -31,10 +31,11 @@ from agent.planning.planner import Planning
 from agent.planning.single_moves import TakingOut
 from agent.service.watch import Watch
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_notes, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import forecast_facts, plan_shown, print_moves, print_statements, work_by_hand
-from connectors.model.formatting import exact_bytes, format_bytes, format_seconds, format_wait
+from agent.terminal.wording import plan_shown, print_statements, work_by_hand
+from connectors.model.formatting import format_bytes
 from connectors.model.moves import ByHand, Container, NoRoute
 from connectors.model.observation import Space
 from policies.placement.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
@@ -102,21 +103,8 @@ def print_mode_plan(out: Output, planning: Planning, proposal: Proposal | None) 
         out.heading(f"{words}: nothing to move")
         return
     out.heading(f"the plan: {words}")
-    size = proposal.bytes_moved
-    out.facts(
-        [
-            ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})"),
-            ("copying takes", format_seconds(sum(move.copy_seconds for move in proposal.moves))),
-            _read_wait(proposal.wait_saved_per_hour),
-            *forecast_facts(proposal.forecast),
-        ]
-    )
-    print_moves(out, proposal.moves)
-
-
-def _read_wait(saved: float) -> tuple[str, str]:
-    """What moves bring, or what they cost, after its name."""
-    return f"read wait {'saved' if saved >= 0 else 'added'}", format_wait(abs(saved))
+    print_summary(out, proposal, proposal.moves)
+    print_notes(out, proposal.moves)
 
 
 def print_pinned(out: Output, reports: tuple[PinReport, ...]) -> None:
@@ -234,10 +222,9 @@ def take_out(session: Session, watch: Watch, space: str, container: str, *, prop
 
 def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose: bool) -> None:
     if found.proposal is not None:
-        (move,) = found.proposal.moves
         out.heading("the plan (drain)")
-        out.facts([("copies", format_bytes(move.size_bytes)), ("copying takes", format_seconds(move.copy_seconds))])
-        print_moves(out, found.proposal.moves)
+        print_summary(out, found.proposal, found.proposal.moves)
+        print_notes(out, found.proposal.moves)
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):

@@ -22,6 +22,7 @@ Columns = Annotated[
     str, typer.Option("--columns", metavar="TITLES", help="Show these columns only, in this order: unit,tier,size")
 ]
 
+Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 AllDatabases = Annotated[
     bool, typer.Option("--all", help="All databases of the ledger, those of other machines too; --database: a pattern.")
 ]

@@ -47,7 +47,7 @@ from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import Planned, SplitByHand, SplitPlanned, TableSplit
 from agent.model.proposals import BALANCE, Proposal, in_words
-from agent.model.units_of_measure import parse_seconds
+from agent.model.units_of_measure import parse_seconds, parse_seconds_of_command
 from agent.planning.advice import PinReport, advice_on, advice_shown, pin_reports
 from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.planner import Planning
@@ -57,6 +57,7 @@ from agent.planning.single_moves import Splitting
 from agent.planning.splits import SeenBorder, SplitsOnPlan, border_seen, seen_border, split_worth, splits_on
 from agent.service.watch import Watch
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_notes, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.hand_script import require_new, why_not_by_hand, write_script
 from agent.terminal.output import Output
@@ -65,9 +66,7 @@ from agent.terminal.wording import (
     forecast_facts,
     forecast_shown,
     plan_shown,
-    print_moves,
     print_statements,
-    print_value,
     work_by_hand,
 )
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
@@ -75,6 +74,7 @@ from connectors.model.moves import Border, ByHand, NoRoute
 from policies.model.plan import Advice, Verdict
 from policies.placement.dispatch import Hsm, HsmSubtype, UnknownName, spaces_after
 
+SHORTEST_LOOK_SECONDS = 0.05
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
 PARTS = 6  # of a look: how much demand varies shows between samples ...
 SHORTEST_PART_SECONDS = 5.0  # ... unless they follow too closely
@@ -109,6 +109,21 @@ def look(session: Session, watch: Watch, observe: float | None) -> None:
             watch.sample()
 
 
+def _seconds_to_watch(text: str) -> float:
+    """How long --observe is to watch.
+
+    Raises:
+        BadParameter: it is no duration, or none to see anything in.
+    """
+    seconds = parse_option(parse_seconds_of_command, text, "--observe")
+    if seconds < SHORTEST_LOOK_SECONDS:
+        raise typer.BadParameter(
+            f"{text!r} is too short to see anything; give at least {format_seconds(SHORTEST_LOOK_SECONDS)}",
+            param_hint="--observe",
+        )
+    return seconds
+
+
 def sentence_without_demand(session: Session) -> str:
     """What to do where no demand is known yet."""
     if not session.daemon().alive:
@@ -129,8 +144,8 @@ ProposeOption = Annotated[
     bool, typer.Option("--propose/--dry-run", help="Store the plan as a proposal, or only print it.")
 ]
 ObserveOption = Annotated[
-    float | None,
-    typer.Option(min=0.05, metavar="SECONDS", help="Watch this long first; else only the stored heat is used."),
+    str | None,
+    typer.Option(metavar="DURATION", help="Watch this long first (60s, 1m); else only the stored heat is used."),
 ]
 
 TimeLimit = Annotated[
@@ -168,12 +183,13 @@ def plan(
     trace: Annotated[bool, typer.Option("--trace", help="Rank by what `hotplace trace` collected, alone.")] = False,
     propose: ProposeOption = False,
     observe: ObserveOption = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Also the exact statements, at the end.")] = False,
     script: Annotated[
         Path | None,
         typer.Option("--script", metavar="FILE", help="Write what a person carries out of the plan to one new file."),
     ] = None,
 ) -> None:
-    """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
+    """Show what is worth moving, what it brings, locks and takes, and why not the others; moves nothing."""
     if script is not None:
         require_new(script)  # before anything is watched for minutes
     wanted = mode_of(
@@ -183,6 +199,7 @@ def plan(
             "--free-share": free_share,
         },
     )  # fmt: skip
+    seconds = None if observe is None else _seconds_to_watch(observe)
     limit = math.inf if time_limit is None else parse_option(parse_seconds, time_limit, "--time-limit")
     if container is not None:  # it goes as a whole and whatever its heat
         unwanted = {"--time-limit": time_limit is not None, "--trace": trace, "--script": script is not None}
@@ -191,7 +208,7 @@ def plan(
     try:
         if container is not None and take_out(session, watch, str(space), container, propose=propose):
             return
-        look(session, watch, observe)
+        look(session, watch, seconds)
         usual = wanted == Hsm() and time_limit is None and not trace  # the plan that the daemon makes: it is kept
         planning = watch.plan(None if usual else wanted, limit, traced=trace)
         assert planning is not None, "there is a sample"
@@ -207,6 +224,8 @@ def plan(
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
     _print(session, planning, proposal, worth, reports)
+    if sql:
+        _print_sql(session.out, proposal, worth)
     if unwritten is not None:
         raise unwritten
     written_to = None if script is None or proposal is None else _write_script(session, script, proposal, stored)
@@ -279,6 +298,10 @@ def _print(
     print_spaces(out, spaces_after(planning.situation, planning.plan))
     print_pinned(out, reports)
     print_left_behind(out, planning)
+
+
+def _print_sql(out: Output, proposal: Proposal | None, worth: _Worth | None) -> None:
+    """The statements of the plan, or of what it would be as things look now."""
     shown = proposal or (worth.prospect.proposal if worth is not None and worth.prospect is not None else None)
     if shown is not None:
         print_statements(out, shown.moves)
@@ -290,18 +313,18 @@ def _print_worth(session: Session, planning: Planning, proposal: Proposal | None
     out.line(_answer(session.database, planning, ranking, proposal, prospect), style="bold")
     if step := next_step(session.database):
         out.line(f"next: {step}")
-    first = min(HEAD, len(ranking))
-    out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
-    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
     if proposal is not None:
-        usual = planning.purpose == BALANCE
-        out.heading("the plan" if usual else f"the plan: {in_words(planning.purpose)}")
-        print_value(out, proposal)
-        print_moves(out, proposal.moves)
+        if planning.purpose != BALANCE:
+            out.line(f"for: {in_words(planning.purpose)}")
+        print_summary(out, proposal, proposal.moves)
+        print_details(out, proposal, proposal.moves)
     elif prospect is not None:
         print_prospect(session, prospect)
     else:
         out.facts(forecast_facts(planning.forecast()))
+    first = min(HEAD, len(ranking))
+    out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
+    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
     out.sentence(f"read times: {read_times_text(planning.situation.tiers)}")
     not_chosen = [] if what_is_missing(session.database) else _not_chosen(ranking)
     if not_chosen:
@@ -483,9 +506,8 @@ def _print_split(out: Output, found: Splitting, stored: ProposalRow | None, *, p
     if found.proposal is not None:
         (move,) = found.proposal.moves
         out.heading(f"the plan ({move.reason})")
-        out.line(move.sentence)
-        out.facts([("moving rows takes" if move.size_bytes else "reading it takes", format_seconds(move.copy_seconds))])
-        print_moves(out, found.proposal.moves)
+        print_summary(out, found.proposal, found.proposal.moves)
+        print_notes(out, found.proposal.moves)
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):

@@ -32,14 +32,13 @@ from agent.planning.planner import Planning
 from agent.planning.ranking import Condition, Prospect
 from agent.service.schedule import young_plans
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_summary
 from agent.terminal.output import Output
 from agent.terminal.wording import (
     expiry,
     forecast_shown,
     plan_shown,
-    print_moves,
     print_script,
-    print_value,
     short_digest,
 )
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds, written
@@ -105,12 +104,11 @@ A_MOMENT = timedelta(seconds=10)
 def print_prospect(session: Session, prospect: Prospect) -> None:
     """The moves as it looks now with their interval, what is missing, and the time."""
     out = session.out
-    out.heading("as it looks now")
-    print_value(out, prospect.proposal)
-    print_moves(out, prospect.proposal.moves)
+    print_summary(out, prospect.proposal, prospect.proposal.moves)
     out.heading("to be seen before it is proposed")
     _print_conditions(out, prospect)
     out.line(_when(session, prospect))
+    print_details(out, prospect.proposal, prospect.proposal.moves)
 
 
 def _print_conditions(out: Output, prospect: Prospect) -> None:
@@ -238,6 +236,7 @@ def plan_found(planning: Planning, proposal: Proposal | None) -> PlanFound:
         gap_ratio=plan.gap_ratio,
         ceiling_ratio=plan.ceiling_ratio,
         forecast=forecast_shown(planning.forecast()),
+        summary=None,
     )
 
 

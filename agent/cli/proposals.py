@@ -29,6 +29,7 @@ from agent.model.states import OPEN_PROPOSALS, WITHDRAWN, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_summary, would_run
 from agent.terminal.hand_script import hand_script
 from agent.terminal.output import Output
 from agent.terminal.wording import (
@@ -37,9 +38,7 @@ from agent.terminal.wording import (
     move_sql,
     plan_shown,
     planned_move,
-    print_moves,
     print_statements,
-    print_value,
     question,
     short_digest,
 )
@@ -56,7 +55,7 @@ NO_PROPOSAL = {True: "no proposal", False: "no open proposal; --past shows the o
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
 
 
-@command(HelpGroup.DECIDE, "hotplace proposals --past")
+@command(HelpGroup.DECIDE, "hotplace proposals --past", reads=True)
 def proposals(
     session: Session,
     past: Annotated[bool, typer.Option("--past", help="Also those that are done, rejected or expired.")] = False,
@@ -80,6 +79,8 @@ def proposals(
     titles = parse_columns(columns, COLUMNS)
     cells, listed = [], []
     for row in session.ledger.proposals.each(database=session.database.name, states=wanted):
+        if wanted is OPEN_PROPOSALS and row.has_expired(session.clock.now()):
+            continue  # no daemon has noted it yet
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
         listed.append(_listed(row))
     if cells:
@@ -99,7 +100,7 @@ def proposals(
     )
 
 
-@command(HelpGroup.DECIDE, "hotplace show 3 --sql")
+@command(HelpGroup.DECIDE, "hotplace show 3 --sql", reads=True)
 def show(
     session: Session,
     number: ProposalId,
@@ -139,8 +140,9 @@ def print_conflicts(out: Output, conflicts: Iterable[Conflict]) -> None:
 
 
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:
-    """The proposal in one screen: state, value, moves with their locks."""
+    """The proposal: its summary, its state, and what else there is to know of its moves."""
     out.line(f"proposal {row.id} for {row.proposal.database}", style="bold")
+    print_summary(out, row.proposal, would_run(moves), row.id)
     who = f"{row.decided_by} from {row.decided_from}"
     decided = f" at {format_when(row.decided_at)} by {who}" if row.decided_at else ""
     out.facts(
@@ -151,9 +153,7 @@ def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> N
             ("proposed", f"{format_when(row.proposal.created_at)}, {expiry(row.proposal)}"),
         ]
     )
-    print_value(out, row.proposal)
-    out.line()
-    print_moves(out, [move.move for move in moves])
+    print_details(out, row.proposal, [move.move for move in moves])
     apart = [move for move in moves if move.state.value != row.state.value]
     for (state, reason), alike in groupby(apart, key=lambda move: (move.state, move.reason)):
         numbers = [move.move.ordinal for move in alike]
@@ -211,7 +211,7 @@ def _shown(row: ProposalRow, moves: Sequence[MoveRow], conflicts: Iterable[Confl
     return extend(
         ProposalShown,
         _head(row),
-        narrow(ValueOfPlan, plan_shown(row.proposal)),
+        narrow(ValueOfPlan, plan_shown(row.proposal, would_run(moves), row.id)),
         database=row.proposal.database,
         moves=tuple(
             extend(MoveProposed, planned_move(move.move), id=move.id, state=move.state, state_reason=move.reason)

@@ -28,7 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@command(HelpGroup.LOOK_BACK, "hotplace report --since 90d --html report.html")
+@command(HelpGroup.LOOK_BACK, "hotplace report --since 90d --html report.html", reads=True)
 def report(
     session: Session,
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back.")] = "30d",
@@ -80,6 +80,7 @@ def _print(out: Output, found: Report) -> None:
     out.line(f"{found.database}, {format_when(found.since)} to {format_when(found.until)}", style="bold")
     out.facts(
         [
+            ("result", found.result),
             ("proposals", counted(totals.proposals_by_state)),
             ("moves", counted(found.states)),
             ("moved", found.moved),
@@ -105,8 +106,8 @@ def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
             f"{format_when(decision.at)}: {decision.event} of {decision.subject} "
             f"by {facts.get('who')} from {facts.get('origin')}{reason}"
         )
-    for title, figures in proposal.forecast:
-        out.line(f"{title}: {figures}")
+    if proposal.lines:
+        out.facts([(line.name, line.text) for line in proposal.summary.lines])
     if proposal.measured:
         out.line(f"measured: {proposal.measured}")
     cells = [

@@ -1,6 +1,6 @@
-"""Steer what has begun, and close spaces to arrivals: ``pause``, ``resume``, ``cancel``, ``close``, ``reopen``.
+"""Steer what has begun, stop everything, and close spaces: ``pause``, ``resume``, ``cancel``, ``stop``, ``close`` ...
 
-Steer a move that has begun: ``pause``, ``resume``, ``cancel``.
+Steer a move that has begun: ``pause``, ``resume``, ``cancel``; or let agents send nothing at all: ``stop``.
 
 These commands write a request into the ledger; the daemon obeys within a second or two and answers there. Whether
 the command waits for the answer, is killed or never reads it, makes no difference to the move.
@@ -11,31 +11,36 @@ Which spaces are closed to arrivals? ``close``, ``reopen``; ``status`` lists the
 from __future__ import annotations
 
 import difflib
+from itertools import chain
 from typing import Annotated
 
 import typer
 
 from agent.cli.app import command
-from agent.cli.approve import Reason
 from agent.cli.commands import HelpGroup
-from agent.cli.options import refuse
+from agent.cli.options import Reason, parse_option, refuse
 from agent.cli.session import Session, actor
-from agent.cli.under_way import daemon_of
+from agent.cli.under_way import daemon_of, move_head
 from agent.ledger.errors import WrongState
-from agent.ledger.rows import OperatorRequestRow, RequestKind
+from agent.ledger.rows import EVERY, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import STATUS
-from agent.model.answers.decisions import MoveAsked, MovesAsked, SpaceClosed
-from agent.model.states import ACTIONABLE, MoveState
+from agent.model.answers.decisions import MoveAsked, MovesAsked, SendingStopped, SpaceClosed
+from agent.model.states import ACTIONABLE, STARTING, MoveState
 from agent.model.units_of_measure import parse_seconds
+from agent.service.fleet import Heartbeat, heartbeat_of
 from agent.terminal.errors import CommandError, ExitCode
 
 POLL_SECONDS = 0.2
 WAIT = "5s"  # for the daemon's answer
+STOPS_WITHIN = "10s"  # an agent that lives has cancelled what ran
 
 MoveIds = Annotated[
     list[int] | None, typer.Argument(min=1, metavar="[MOVE]...", help="Numbers that `hotplace history` shows.")
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Every move of the database that this can be asked of.")]
+AllOption = Annotated[
+    bool,
+    typer.Option("--all", help="Every move that this can be asked of, in each configured database or in --database."),
+]
 WaitOption = Annotated[str, typer.Option("--wait", metavar="DURATION", help="How long to wait for the answer.")]
 
 
@@ -104,12 +109,15 @@ def steer(session: Session, kind: RequestKind, numbers: list[int], *, every: boo
         raise typer.BadParameter(str(error), param_hint="--wait") from error
     submitted = _submit_to_all(session, kind, reason) if every else _submit(session, kind, numbers, reason)
     answers = _wait_for_answers(session, submitted, seconds)
-    asked = [_asked(session, row) for row in answers]
-    for each in asked:
-        session.out.line(f"move {each.move} is asked to {kind}; {each.answer or _later(session)}; it is {each.state}")
+    asked = [(_asked(session, row), row) for row in answers]
+    for each, row in asked:
+        said = each.answer or _later(session, session.ledger.moves.row(row.move_id).database)
+        session.out.line(f"move {each.move} is asked to {kind}; {said}; it is {each.state}")
     if not asked:
-        session.out.line(f"no move of {session.database.name} can be asked to {kind}")
-    session.out.document(MovesAsked(database=session.database.name, asked=tuple(asked)))
+        names = ", ".join(database.name for database in session.databases)
+        session.out.line(f"no move of {names} can be asked to {kind}")
+    only = session.databases[0].name if len(session.databases) == 1 else None
+    session.out.document(MovesAsked(database=only, asked=tuple(each for each, _ in asked)))
 
 
 def _submit(session: Session, kind: RequestKind, numbers: list[int], reason: str) -> list[OperatorRequestRow]:
@@ -122,9 +130,10 @@ def _submit(session: Session, kind: RequestKind, numbers: list[int], reason: str
 
 
 def _submit_to_all(session: Session, kind: RequestKind, reason: str) -> list[OperatorRequestRow]:
-    """Request it of every move that can still obey."""
+    """Request it of every move of the databases meant that can still obey."""
     who, submitted = actor(), []
-    for row in session.ledger.moves.rows(database=session.database.name, states=ACTIONABLE):
+    moves = session.ledger.moves
+    for row in chain.from_iterable(moves.rows(database=each.name, states=ACTIONABLE) for each in session.databases):
         try:
             submitted.append(
                 session.ledger.requests.submit(row.id, kind, who=who.who, origin=who.origin, reason=reason)
@@ -154,17 +163,84 @@ def _newest_version(session: Session, request: OperatorRequestRow) -> OperatorRe
 
 def _is_for_the_daemon(session: Session, row: OperatorRequestRow) -> bool:
     """Whether a daemon lives that will answer soon; what has not begun is simply not begun."""
-    state = session.ledger.moves.row(row.move_id).state
-    alive = daemon_of(session.ledger, session.database, session.clock.now()).alive
-    return alive and state is not MoveState.APPROVED and not session.config.dry_run
+    move = session.ledger.moves.row(row.move_id)
+    return _is_watched(session, move.database) and move.state is not MoveState.APPROVED and not session.config.dry_run
 
 
-def _later(session: Session) -> str:
+def _is_watched(session: Session, database: str) -> bool:
+    """Whether an agent is heard of that watches a database, which this machine need not have configured."""
+    agents = (agent for agent in session.ledger.overview.agents() if agent.database == database)
+    configured = next((each for each in session.config.databases if each.name == database), None)
+    if configured is not None:
+        return daemon_of(session.ledger, configured, session.clock.now()).alive
+    return any(heartbeat_of(agent, session.clock.now()) is Heartbeat.HEARD for agent in agents)
+
+
+def _later(session: Session, database: str) -> str:
     if session.config.dry_run:
         return "dry_run is on, so nothing is carried out"
-    if daemon_of(session.ledger, session.database, session.clock.now()).alive:
+    if _is_watched(session, database):
         return "the daemon obeys as soon as it can; hotplace status shows when"
     return "no daemon runs; hotplace run obeys when it starts"
+
+
+@command(HelpGroup.STEER, "hotplace stop --all --reason 'storage fails'")
+def stop(
+    session: Session,
+    every: Annotated[bool, typer.Option("--all", help="All databases of the ledger, of all machines.")] = False,
+    lift: Annotated[bool, typer.Option("--lift", help="End the stop: agents may send again.")] = False,
+    reason: Reason = "",
+    wait: Annotated[
+        str, typer.Option("--wait", metavar="DURATION", help="How long to wait for what runs to end.")
+    ] = STOPS_WITHIN,
+) -> None:
+    """Let no agent send anything: what runs is cancelled and nothing begins, until `hotplace stop --lift`."""
+    seconds = parse_option(parse_seconds, wait, "--wait")
+    who, stops = actor(), session.ledger.stops
+    if lift:
+        wanted = None if every else [session.database.name]
+        lifted = stops.lift(wanted, who=who.who, origin=who.origin, reason=reason)
+        for name in lifted:
+            session.out.line(f"{_all_or(name)}: agents send again what is approved")
+        if not lifted:
+            session.out.line("nothing was stopped")
+        session.out.document(SendingStopped(stopped=False, databases=tuple(lifted), running=()))
+        return
+    owned = session.ledger.owned_databases() if every else {session.database.name}
+    names = [EVERY] if owned is None else sorted(owned)
+    new = stops.begin(names, who=who.who, origin=who.origin, reason=reason)
+    for name in names:
+        session.out.line(
+            f"{_all_or(name)}: {'stopped' if name in new else 'was stopped already'}; no agent sends anything"
+        )
+    running = _wait_for_the_end(session, None if owned is None else set(names), seconds)
+    for row in running:
+        session.out.line(
+            f"move {row.id} of {row.database} is still {row.state}: its agent cancels it once it is heard of; "
+            "its statement can be ended at the server",
+            style="bold red",
+        )
+    if not running:
+        session.out.line("no move runs")
+    lifting = "hotplace stop --lift --all" if every else f"hotplace stop --lift --database {names[0]}"
+    session.out.line(f"agents send again after: {lifting}")
+    shown = tuple(map(move_head, running))
+    session.out.document(SendingStopped(stopped=True, databases=tuple(names), running=shown))
+
+
+def _all_or(name: str) -> str:
+    return "all databases of this ledger" if name == EVERY else name
+
+
+def _wait_for_the_end(session: Session, databases: set[str] | None, seconds: float) -> list[MoveRow]:
+    """Moves of these databases, or of all, that still run once the time is over; waits no longer than any does."""
+    until = session.clock.monotonic() + seconds
+    while True:
+        moves = session.ledger.moves.rows(states=STARTING)
+        running = [row for row in moves if databases is None or row.database in databases]
+        if not running or session.clock.monotonic() >= until:
+            return running
+        session.clock.sleep(POLL_SECONDS)
 
 
 def _asked(session: Session, row: OperatorRequestRow) -> MoveAsked:

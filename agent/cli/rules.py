@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli.app import app, command
-from agent.cli.approve import Reason, SignatureFile, read_signature
+from agent.cli.approve import SignatureFile, read_signature
 from agent.cli.commands import HelpGroup
-from agent.cli.options import end_of, parse_option, refuse
+from agent.cli.options import Reason, end_of, parse_option, refuse
 from agent.cli.session import Session, actor
 from agent.ledger.errors import Refused
 from agent.ledger.rows import RuleRow, RuleState

@@ -22,13 +22,14 @@ from agent.cli.app import command
 from agent.cli.commands import COMMANDS, HelpGroup, release_reloads
 from agent.cli.main import collect_as_usual
 from agent.cli.session import Options, Session
-from agent.cli.status import move_listed, open_proposal, print_moves, print_proposals
+from agent.cli.status import move_listed, open_proposals, print_moves, print_proposals
 from agent.cli.under_way import daemon_status_of
 from agent.config.models import Config
+from agent.ledger.errors import AWAY
 from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.answers.watching import CycleOfDatabase, CyclesRun
-from agent.model.logs import set_up_logs
+from agent.model.logs import EventLog, set_up_logs
 from agent.model.states import MoveState, ProposalState
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from agent.service.httpd import Pages
 
 
+log = EventLog(__name__)
+LOOK_FOR_LEDGER_SECONDS = 3.0  # between two tries to open a ledger whose server does not answer
 # Of documents that an option of a command asks for: its module and the function that the option leads to.
 FUNCTIONS = {"audit": ("history", "list_audit"), "pins": ("pins", "list_pins")}
 
@@ -113,7 +116,9 @@ def run(
     """Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again."""
     config = session.config
     set_up_logs(as_json=config.log.format == "json" or session.options.as_json, level=config.log.level)
-    if standby and (once or not session.ledger.is_shared):
+    if not config.databases:
+        config.database()  # says what is missing
+    if standby and (once or config.ledger.postgresql is None):
         raise CommandError(
             "a standby goes on and waits for others, so it has no --once, and its ledger is on PostgreSQL",
             code=ExitCode.USAGE,
@@ -128,6 +133,8 @@ def run(
             code=ExitCode.USAGE,
             advice="Leave --database out, use --once with it, or give each database a configuration of its own.",
         )
+    if config.ledger.postgresql is not None:
+        _wait_for_ledger(session)
     from agent.service.daemon import Daemon
     from agent.service.process import leave_at_once, return_large_blocks
 
@@ -141,6 +148,30 @@ def run(
     if daemon.has_left:
         leave_at_once()
     return ExitCode.OK
+
+
+def _wait_for_ledger(session: Session) -> None:
+    """Open a ledger on a server, however long that takes to answer: after a reboot it may come up later than this.
+
+    Without the ledger nothing can be sampled or sent yet. A service manager does not start again what has ended so, and
+    an agent that runs waits for it all the same.
+
+    Raises:
+        LedgerError: it answers, and cannot be used.
+    """
+    said = ""
+    while True:
+        try:
+            session.ledger.is_shared  # noqa: B018  # opened with the first look at it
+        except AWAY as error:
+            if str(error) != said:
+                log.error("ledger away", error=str(error), advice=error.advice, waits="until it answers")
+            said = str(error)
+            session.clock.sleep(LOOK_FOR_LEDGER_SECONDS)
+        else:
+            if said:
+                log.info("ledger answers")
+            return
 
 
 def make_pages(daemon: Daemon, session: Session) -> Pages:
@@ -185,8 +216,7 @@ def _say_what_came(session: Session, database: str, started: datetime) -> CycleO
     """What the cycle that began at ``started`` has brought one database, printed and as an answer."""
     stored = session.ledger.state.load_document(database, STATUS)
     status = None if stored is None else daemon_status_of(stored[1])
-    rows = session.ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
-    proposals = tuple(map(open_proposal, rows))
+    proposals = open_proposals(session.ledger, database, {ProposalState.PROPOSED}, session.clock.now())
     if stored is not None and status is not None and stored[0] >= started and status.pid == os.getpid():
         session.out.line(f"{database}: {status.last_cycle}")  # else it was refused
         print_proposals(session.out, proposals)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Self
 from agent.terminal.output import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.cli.under_way import DaemonState
     from agent.config.models import Config, DatabaseConfig
     from agent.ledger.ledger import Ledger
@@ -48,6 +50,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.out = Output(as_json=options.as_json, no_color=options.no_color, wide=options.wide)
+        self.only_reads = False  # the command makes no ledger where there is none: it reads an empty one
         self.within_daemon = False  # what asks is the daemon itself, not a command next to it
         self._open = ExitStack()
 
@@ -95,7 +98,11 @@ class Session:
         Raises:
             ConfigError: it is not configured, or there are several to choose from.
         """
-        return self.config.database(self.options.database)
+        found = self.config.database(self.options.database)
+        for name in ("ledger", "existing_ledger"):
+            if name in self.__dict__:
+                _refuse_unseen(self.__dict__[name], [found.name])
+        return found
 
     @cached_property
     def databases(self) -> tuple[DatabaseConfig, ...]:
@@ -113,7 +120,7 @@ class Session:
         Raises:
             LedgerError: it is damaged, busy or cannot be opened.
         """
-        return self._open_ledger(create=True)
+        return self._open_ledger(create=True) if self._may_create() else self._empty_ledger()
 
     @cached_property
     def existing_ledger(self) -> Ledger:
@@ -124,6 +131,27 @@ class Session:
         """
         return self._open_ledger(create=False)
 
+    def _may_create(self) -> bool:
+        """Whether the command may make a ledger, or need not."""
+        from agent.ledger.store.opening import anchor_file_of
+
+        place = self.config.ledger
+        if not self.only_reads or not isinstance(place.place, Path):
+            return True
+        path = place.place.expanduser()
+        return not (_is_missing(path) and _is_missing(anchor_file_of(path, place.anchors).path))
+
+    def _empty_ledger(self) -> Ledger:
+        """One that ends with the command: root's look at a service that never ran leaves no file behind."""
+        from tempfile import TemporaryDirectory
+
+        from agent.ledger.ledger import Ledger
+
+        folder = self._open.enter_context(TemporaryDirectory(prefix="hotplace-"))
+        ledger = Ledger.open(Path(folder) / "ledger.db", self.clock)
+        self._open.callback(ledger.close)
+        return ledger
+
     def _open_ledger(self, *, create: bool) -> Ledger:
         from agent.ledger.chain.signed import ApprovalRule
         from agent.ledger.ledger import Ledger
@@ -132,6 +160,10 @@ class Session:
         place, rule = config.ledger, ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
         ledger = Ledger.open(place.place, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
+        if "database" in self.__dict__:
+            _refuse_unseen(ledger, [self.database.name])
+        elif "databases" in self.__dict__:
+            _refuse_unseen(ledger, [database.name for database in self.databases])
         return ledger
 
     def of(self, database: DatabaseConfig, out: Output) -> Session:
@@ -165,6 +197,25 @@ class Session:
         return daemon_of(self.ledger, self.database, self.clock.now())
 
 
+def _refuse_unseen(ledger: Ledger, databases: Sequence[str]) -> None:
+    """Refuse to tell of databases that the login may not see: an empty answer would be taken for a fact.
+
+    Raises:
+        CommandError: it may see none of them.
+    """
+    owned = ledger.owned_databases() if ledger.is_shared else None
+    if owned is None or not databases or any(name in owned for name in databases):
+        return
+    from agent.terminal.errors import CommandError, ExitCode
+
+    names = ", ".join(databases)
+    raise CommandError(
+        f"this login may not see {names}: nothing is known of it here ({ledger.name})",
+        code=ExitCode.NOT_ALLOWED,
+        advice=f"Make it a member of the team that owns it: hotplace ledger grants --team TEAM={databases[0]}",
+    )
+
+
 def actor() -> Actor:
     """The user of the operating system, the one behind sudo included, and the terminal or process."""
     from agent.ledger.ledger import user_name
@@ -172,6 +223,17 @@ def actor() -> Actor:
     user, behind = user_name(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user
     return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether there is no such file; not where the folder must not be looked into: opening it says so."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def interactive() -> bool:

@@ -29,9 +29,10 @@ from agent.planning.allowance import Limits, limits_of
 from agent.studies.recordings import load_names
 from agent.studies.simulation import Played, Replayed, play, play_recording, start_of
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import plan_shown, print_moves, print_value
+from agent.terminal.wording import plan_shown
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds
 from policies.model.calendar import parse_window
 from policies.model.plan import Situation
@@ -55,8 +56,8 @@ def print_recording(out: Output, again: Replayed) -> None:
     if proposal is None:
         out.line("nothing is worth moving")
     else:
-        print_value(out, proposal)
-        print_moves(out, proposal.moves)
+        print_summary(out, proposal, proposal.moves)
+        print_details(out, proposal, proposal.moves)
     if last.planning is not None:
         print_advice(out, advice_on(last.planning))
 
@@ -89,7 +90,7 @@ COLUMNS = (Column("at"), Column("unit", name=True), Column("from"), Column("to")
 SHOWN = 50
 
 
-@command(HelpGroup.LOOK, "hotplace simulate --capacity ssd='500 GiB' --policy cool_down=7d --since 7d")
+@command(HelpGroup.LOOK, "hotplace simulate --capacity ssd='500 GiB' --policy cool_down=7d --since 7d", reads=True)
 def simulate(
     session: Session,
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back the history is played again.")] = "14d",

@@ -31,7 +31,7 @@ from agent.cli.options import (
 )
 from agent.cli.plan import sentence_without_demand
 from agent.cli.session import Session
-from agent.ledger.overview import EVERY
+from agent.ledger.rows import EVERY
 from agent.ledger.state_names import SIZING_CURVE
 from agent.model.answers.sizing import (
     BreakEven,
@@ -198,9 +198,16 @@ def _share(pool: _Pool, more: int | None) -> SharedPool:
 def _print_pools(session: Session, name: str, pool: PoolShared, limit: int | None) -> None:
     out, bound = session.out, pool.bound_per_hour_seconds
     out.line(f"{name}: {format_bytes(pool.budget_bytes)} for {len(pool.databases)} databases", style="bold")
-    rows = first_rows([share for share in pool.databases if share.bytes != share.present_bytes], limit)
-    out.table(POOL_COLUMNS, [_pool_cells(share) for share in rows])
-    say_rest(session, len(pool.databases), len(rows), "databases")
+    changed = [share for share in pool.databases if share.bytes != share.present_bytes]
+    rows = first_rows(changed, limit)
+    if rows:
+        out.table(POOL_COLUMNS, [_pool_cells(share) for share in rows])
+    say_rest(session, len(changed), len(rows), "databases")
+    kept = len(pool.databases) - len(changed)
+    if kept and not changed:
+        out.line("each keeps its present size")
+    elif kept:
+        out.line(f"{kept} more {'keeps its present size' if kept == 1 else 'keep their present sizes'}")
     out.line(f"would save {format_wait(pool.gained_per_hour_seconds)} more than the present sizes at their best")
     out.line(f"another GiB saves {format_wait(pool.next_gib_saves_per_hour_seconds)} at most, wherever it goes")
     if not pool.exact:
@@ -251,7 +258,10 @@ NVME = "nvme"  # the fastest kind, for an example
 SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table, in addition to the knee and the present size
 
 
-@command(HelpGroup.LOOK, "hotplace sizing --tier ssd --size 500GiB --price ssd=2.40 --price hdd=0.30", name="sizing")
+@command(
+    HelpGroup.LOOK, "hotplace sizing --tier ssd --size 500GiB --price ssd=2.40 --price hdd=0.30", name="sizing",
+    reads=True,
+)  # fmt: skip
 def sizing_command(
     session: Session,
     tier: Annotated[

@@ -17,9 +17,10 @@ from agent.model.answers.plans import CheckOfPlace, SpaceByHand, SpacePlanned, S
 from agent.model.units_of_measure import parse_bytes
 from agent.planning.new_space import MakingSpace, how_to_configure
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_notes, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import plan_shown, print_moves, print_statements, work_by_hand
+from agent.terminal.wording import plan_shown, print_statements, work_by_hand
 from connectors.model.moves import ByHand, NoRoute
 from connectors.model.new_space import ACCEPTABLE, Check, CheckState, WantedSpace, failing
 
@@ -113,7 +114,8 @@ def _print(session: Session, found: MakingSpace, stored: ProposalRow | None, *, 
     out = session.out
     if found.proposal is not None:
         out.heading("the plan (space)")
-        print_moves(out, found.proposal.moves)
+        print_summary(out, found.proposal, found.proposal.moves)
+        print_notes(out, found.proposal.moves)
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):

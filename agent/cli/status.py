@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import groupby
 from typing import Annotated
 
@@ -35,24 +36,31 @@ from agent.model.answers.watching import (
     MoveListed,
     OpenProposal,
     RoomOfSpace,
+    SendingShown,
     StatusShown,
 )
+from agent.model.proposals import ProposedMove
 from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED, ProposalState
+from agent.model.summary import summary_of
 from agent.model.units_of_measure import format_when
 from agent.moving.left_worse import left_worse_of
 from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.read_times import read_times_of
 from agent.sampling.trace_marks import read_figures, read_mark
 from agent.service.fleet import Heartbeat
+from agent.service.sending import Hindrance, facts_of, judge
 from agent.terminal.columns import Column
+from agent.terminal.deciding import would_run
 from agent.terminal.output import Output
 from agent.terminal.wording import count_of_moves, expiry, question, short_digest, state_text
-from connectors.model.formatting import format_bytes, format_wait
+from connectors.model.formatting import format_bytes, format_ratio, format_wait
 
+SAYS_ALL = frozenset({Hindrance.LEDGER_MOVED, Hindrance.NOT_SEEN})  # what else the ledger holds is old, or not known
+SAID_ELSEWHERE = frozenset({"allowed", Hindrance.DRY_RUN, Hindrance.WINDOW})  # above, and in the line of windows
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace plan --mode usage shows it as it is now"
 
 
-@command(HelpGroup.LOOK, "hotplace status --all --database 'shop-*'")
+@command(HelpGroup.LOOK, "hotplace status --all --database 'shop-*'", reads=True)
 def status(
     session: Session,
     containers: Annotated[
@@ -105,6 +113,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
     daemon = daemon_of(ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(ledger, database, now)
     rows = ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    sending = _sending(session, database, daemon.status)
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     found = extend(
         DatabaseStatus,
@@ -112,7 +121,8 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         database=database.name,
         engine=database.engine,
         daemon=_daemon_heard(daemon),
-        proposals=tuple(map(open_proposal, ledger.proposals.rows(database=database.name, states=OPEN_PROPOSALS))),
+        sending=sending,
+        proposals=open_proposals(ledger, database.name, OPEN_PROPOSALS, now),
         moves=tuple(map(move_listed, rows)),
         spaces=daemon.status and daemon.status.spaces,
         tiers=daemon.status and daemon.status.tiers,
@@ -121,6 +131,10 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         next_step=next_step(database) or None,
         containers=None,
     )
+    if sending.state in SAYS_ALL:
+        out.heading(f"{found.database} ({found.engine})")
+        _print_hindrance(out, sending)
+        return found
     _print_health(out, found, daemon.sentence)
     if mark.on or figures.intervals:
         out.line(trace_sentence(mark, figures, now, sampled=daemon.alive))
@@ -150,9 +164,8 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         why = f": {closed.reason}" if closed.reason else ""
         out.line(f"closed to arrivals: {closed.space}, by {closed.who}{why}")
     status = found.daemon.status
-    if status is not None and status.untrusted:
-        out.line(status.untrusted, style="bold red")
-        out.line("next: hotplace audit verify")
+    if found.sending.state not in SAID_ELSEWHERE:
+        _print_hindrance(out, found.sending)
     if status is not None:
         _print_jobs(out, status)
     for sentence in found.groups_left_worse:
@@ -162,6 +175,23 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
+
+
+def _sending(session: Session, database: DatabaseConfig, status: DaemonStatus | None) -> SendingShown:
+    """Whether anything may be sent, as the ledger says now and the daemon said last."""
+    known = "" if status is None else status.untrusted or ""
+    facts = facts_of(session.ledger, database, dry_run=session.config.dry_run, untrusted=known)
+    found = judge(facts, session.clock.now())
+    return SendingShown(
+        allowed=found.allowed, state=found.state, sentence=found.sentence, next_step=found.next_step or None
+    )
+
+
+def _print_hindrance(out: Output, sending: SendingShown) -> None:
+    """Why nothing is sent, and what to do about it."""
+    out.line(sending.sentence, style="bold red")
+    if sending.next_step:
+        out.line(f"next: {sending.next_step}")
 
 
 def _print_jobs(out: Output, status: DaemonStatus) -> None:
@@ -181,7 +211,7 @@ def _print_rooms(out: Output, found: DatabaseStatus) -> None:
         return
     out.line(f"room when last sampled, {format_when(status.last_sample)}:")
     out.table(
-        (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
+        (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("own bytes", "free", "capacity", "fill"))),
         [_room_cells(room) for room in found.spaces],
     )
     if found.tiers:
@@ -235,7 +265,8 @@ def _print_under_way(out: Output, moves: Iterable[MoveListed], sentences: Iterab
 def _room_cells(room: RoomOfSpace) -> tuple[str, ...]:
     sizes = (room.used_bytes, room.free_bytes, room.capacity_bytes)
     cells = ("not known" if size is None else format_bytes(size) for size in sizes)
-    return (room.tier or "not managed", room.space, *cells)
+    fill = "not known" if room.fill_ratio is None else format_ratio(room.fill_ratio)
+    return (room.tier or "not managed", room.space, *cells, fill)
 
 
 def _daemon_heard(daemon: DaemonState) -> DaemonHeard:
@@ -248,8 +279,16 @@ def _daemon_heard(daemon: DaemonState) -> DaemonHeard:
     )
 
 
-def open_proposal(row: ProposalRow) -> OpenProposal:
-    """A proposal without its moves as an answer has it."""
+def open_proposals(
+    ledger: Ledger, database: str, states: Collection[ProposalState], now: datetime
+) -> tuple[OpenProposal, ...]:
+    """Proposals in these states as an answer has them, without moves; none whose time to decide is over."""
+    rows = [row for row in ledger.proposals.rows(database=database, states=states) if not row.has_expired(now)]
+    moves = ledger.moves.by_proposal(rows)
+    return tuple(_open_proposal(row, would_run(moves[row.id])) for row in rows)
+
+
+def _open_proposal(row: ProposalRow, moves: Sequence[ProposedMove]) -> OpenProposal:
     return OpenProposal(
         id=row.id,
         digest=row.digest,
@@ -259,6 +298,7 @@ def open_proposal(row: ProposalRow) -> OpenProposal:
         moves=len(row.proposal.moves),
         wait_saved_per_hour_seconds=row.proposal.wait_saved_per_hour,
         expires_at=row.proposal.expires_at,
+        summary=summary_of(row.proposal, moves, row.id),
     )
 
 

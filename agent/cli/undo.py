@@ -63,7 +63,7 @@ def undo_moves(session: Session, rows: list[MoveRow]) -> None:
     session.out.document(
         extend(
             UndoProposed,
-            plan_shown(stored.proposal),
+            plan_shown(stored.proposal, number=number),
             proposal=number,
             digest=stored.digest,
             undoes=tuple(row.id for row in rows),

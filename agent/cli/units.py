@@ -293,7 +293,7 @@ SORTED_BY: dict[str, Callable[[Ranking], NDArray[Any]]] = {
 }
 
 
-@command(HelpGroup.LOOK, "hotplace units --limit 10 --like 'public.*'")
+@command(HelpGroup.LOOK, "hotplace units --limit 10 --like 'public.*'", reads=True)
 def units(
     session: Session,
     limit: Annotated[int, typer.Option(min=1, help="Show this many.")] = SHOWN,
@@ -345,7 +345,7 @@ def _print_units(session: Session, ranked: UnitsRanked, moved: int, titles: Sequ
     session.out.table(COLUMNS, (_cells(unit) for unit in ranked.units), titles)
 
 
-@command(HelpGroup.LOOK, "hotplace explain 'public.orders'")
+@command(HelpGroup.LOOK, "hotplace explain 'public.orders'", reads=True)
 def explain(
     session: Session,
     unit: Annotated[

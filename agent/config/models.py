@@ -33,6 +33,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
 from agent.config.quantities import (
@@ -47,12 +48,11 @@ from agent.config.quantities import (
     Seconds,
     Window,
     Zone,
-    resolve_against_config_file,
 )
 from agent.config.tiers import Storage, TierConfig, resolve
 from connectors.kit.contract import Clock, Connector, UnknownEngine
 from connectors.kit.registry import Engine, find_engine
-from connectors.kit.settings import SecretSource
+from connectors.kit.settings import ConfigPath, SecretSource
 from connectors.model.formatting import format_seconds
 from policies.model.calendar import Calendar
 from policies.model.settings import Pin, PolicySettings
@@ -78,12 +78,10 @@ class LedgerServer(ConfigPart):
     user: Name
     password: SecretSource | None = None  # None: peer, certificate, .pgpass ... as libpq finds it
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] | None = None
-    sslrootcert: Path | None = None
+    sslrootcert: ConfigPath | None = None
     schema_name: SchemaName = Field(default="hotplace", alias="schema")  # made where the user may
     connect_timeout: Seconds = Field(default=10.0, gt=0)
     lease_seconds: Seconds = Field(default=30.0, alias="lease", ge=1)  # until an agent that says nothing has lost it
-
-    _absolute = field_validator("sslrootcert", mode="after")(resolve_against_config_file)
 
     @property
     def name(self) -> str:
@@ -110,12 +108,10 @@ class LedgerServer(ConfigPart):
 class LedgerConfig(ConfigPart):
     """Where the durable record lives."""
 
-    path: Path = Path("/var/lib/hotplace/ledger.db")
+    path: ConfigPath = Path("/var/lib/hotplace/ledger.db")
     postgresql: LedgerServer | None = None  # in place of a file: one ledger for several agents
-    anchors: Path | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
+    anchors: ConfigPath | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
     history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
-
-    _absolute = field_validator("path", "anchors", mode="after")(resolve_against_config_file)
 
     @model_validator(mode="after")
     def _one_place(self) -> LedgerConfig:
@@ -285,11 +281,9 @@ def _only_lacks(error: ValidationError) -> bool:
 class TlsConfig(ConfigPart):
     """The certificate of the /metrics endpoint; read again when the file changes."""
 
-    certificate: Path  # PEM, the chain
-    key: Path | None = None  # PEM; None: in the same file
-    client_ca: Path | None = None  # PEM; clients must show a certificate of it
-
-    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(resolve_against_config_file)
+    certificate: ConfigPath  # PEM, the chain
+    key: ConfigPath | None = None  # PEM; None: in the same file
+    client_ca: ConfigPath | None = None  # PEM; clients must show a certificate of it
 
 
 class BasicAuthConfig(ConfigPart):
@@ -358,6 +352,7 @@ class DatabaseConfig(ConfigPart):
     maximum_stall_seconds: Seconds = Field(
         default=MAXIMUM_STALL_SECONDS, alias="maximum_stall", gt=0
     )  # that a move may keep sessions out; one that may for longer is approved by naming it: approve --stall
+    by_hand: bool = False  # a person carries every move out: hotplace sends no statement, and looks at the catalog
     windows: tuple[Window, ...] = ()  # when moves may run; none: always
     time_zone: Zone = UTC  # of the windows
     excluded_days: tuple[Days, ...] = ()  # on which no move runs
@@ -494,16 +489,33 @@ class Config(ConfigPart):
     level: Level = Level.OBSERVE
     dry_run: Flag = True  # approved moves are printed, not carried out
     approval: ApprovalMode = ApprovalMode.PLAIN
-    allowed_signers: Path | None = None  # people and their public keys, see ssh-keygen(1); not writable by the agent
+    allowed_signers: ConfigPath | None = None  # people and their public keys, ssh-keygen(1); not writable by the agent
     approvals: Count = Field(default=1, ge=1, le=MOST_APPROVALS)  # people who must sign, each with a key of his own
     ledger: LedgerConfig = Field(default_factory=LedgerConfig)
     metrics: MetricsConfig = Field(default_factory=MetricsConfig)
     log: LogConfig = Field(default_factory=LogConfig)
     notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
     pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace sizing --all`
-    databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
+    databases: tuple[DatabaseConfig, ...]  # none where people only decide, over a ledger on a server
 
-    _absolute = field_validator("allowed_signers", mode="after")(resolve_against_config_file)
+    @model_validator(mode="before")
+    @classmethod
+    def _none_where_people_decide(cls, values: object) -> object:
+        """A machine of approvers watches nothing, and need not say so."""
+        ledger = values.get("ledger") if isinstance(values, dict) else None
+        if isinstance(ledger, dict) and ledger.get("postgresql") and "databases" not in values:  # type: ignore[operator]
+            return {**values, "databases": ()}  # type: ignore[dict-item]
+        return values
+
+    @field_validator("databases")
+    @classmethod
+    def _some_where_it_watches(
+        cls, databases: tuple[DatabaseConfig, ...], info: ValidationInfo
+    ) -> tuple[DatabaseConfig, ...]:
+        ledger = info.data.get("ledger")
+        if not databases and (ledger is None or ledger.postgresql is None):
+            raise PydanticCustomError("too_short", "is empty")
+        return databases
 
     @field_validator("notices", "pools")
     @classmethod
@@ -534,5 +546,13 @@ class Config(ConfigPart):
             return self.databases[0]
         if name in names:
             return self.databases[names.index(name)]
+        if not names:
+            raise ConfigError(
+                [
+                    Problem(
+                        "databases", "no database is configured here; with --all a command covers those of the ledger"
+                    )
+                ]
+            )
         said = "say which database" if name is None else f"no database is named {name!r}"
         raise ConfigError([Problem("databases", f"{said}; configured: {', '.join(names)}")])

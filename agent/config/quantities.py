@@ -3,21 +3,17 @@
 How the quantities of the configuration are read: pydantic types over ``agent.model.units_of_measure``.
 
 Every mistake is a ``ValueError`` whose text shows what was written; pydantic adds the path.
-
-Relative paths of the configuration are meant from its folder, wherever hotplace is started.
 """
 
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable
 from datetime import tzinfo
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictInt, StringConstraints, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictInt, StringConstraints
 
 from agent.config.errors import printable
 from agent.model.units_of_measure import Quantity, parse_bytes, parse_rate, parse_ratio, parse_seconds
@@ -77,11 +73,3 @@ class ConfigPart(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True, defer_build=True
     )
-
-
-def resolve_against_config_file(path: Path | None, info: ValidationInfo) -> Path | None:
-    """The path, absolute where the folder of the configuration is known."""
-    folder = (info.context or {}).get("folder")
-    if path is None:
-        return None
-    return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks

@@ -124,6 +124,7 @@ databases:
     # read_time_limit: 20ms   # no move begins, or goes on where it can be held, while sessions' reads take longer
     # read_time_abort: 100ms  # on average; above this one a statement that runs is cancelled, and tried again later
 
+    by_hand: false          # true: people carry every move out, by one file for each plan, and hotplace sends nothing
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
     time_zone: UTC          # of all windows and of seasons, for example Europe/Berlin

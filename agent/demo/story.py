@@ -38,8 +38,9 @@ from agent.planning.ranking import Ranking, ranking_of
 from agent.service.httpd import MetricsServer
 from agent.service.metrics import AgentCollector
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_lines, print_summary
 from agent.terminal.output import Output
-from agent.terminal.wording import move_sql, outcome_shown, plan_shown, print_moves, print_script, print_value
+from agent.terminal.wording import move_sql, outcome_shown, plan_shown, print_script
 from connectors.kit.contract import HotplaceError
 from connectors.model.formatting import format_bytes, format_rate, format_seconds, format_sessions
 from connectors.model.observation import Home
@@ -112,6 +113,8 @@ class DemoStory:
         number = self._company.watch.propose(planning)
         assert number is not None, "the demo's level is propose"
         digest = self._company.ledger.proposals.row(number).digest
+        self._out.line()
+        print_lines(self._out, proposal, proposal.moves, number)  # the first ones have left the screen
         approved = self._approve(f"carry out these {len(proposal.moves)} moves (digest {digest[:12]})?")
         moved: tuple[MoveRow, ...] = ()
         outcomes: tuple[Outcome, ...] = ()
@@ -300,8 +303,8 @@ class DemoStory:
     def _print_plan(self, proposal: Proposal, decoys: tuple[Decoy, ...]) -> None:
         out = self._out
         out.heading("the plan")
-        print_value(out, proposal)
-        print_moves(out, proposal.moves)
+        print_summary(out, proposal, proposal.moves)
+        print_details(out, proposal, proposal.moves)
         out.heading("what looks hot and is not, or is in the way")
         for decoy in decoys:
             out.line(f"{decoy.role}: {decoy.verdict}. {decoy.why}")

@@ -10,6 +10,7 @@
       ProposalTampered                             (a stored proposal is not what was stored)
       Untrusted                                    (chain, anchors, approvals and moves do not agree)
         FellBack                                   (an older copy, which lacks what this agent has sent)
+      Stopped                                      (a person has stopped all that is sent)
       LeaseLost                                    (another agent acts on the database by now)
       Refused -- WrongState, DigestMismatch, ProposalExpired, NotSigned, NotApproved, NotCovered
 """
@@ -87,6 +88,12 @@ class Spoiled(Untrusted):
 
 class FellBack(Untrusted):
     """The ledger lacks what this agent has sent, as after a failover to an older copy: that is restored first."""
+
+    retry: ClassVar[Retry] = Retry.LATER
+
+
+class Stopped(LedgerError):
+    """A person has stopped all that is sent to a database: no statement is, until that is lifted."""
 
     retry: ClassVar[Retry] = Retry.LATER
 

@@ -21,11 +21,18 @@ from agent.ledger.lists import Lists
 from agent.ledger.moves import Moves
 from agent.ledger.overview import Overview
 from agent.ledger.proposals import Proposals
-from agent.ledger.requests import Arrivals, Pins, Requests
+from agent.ledger.requests import Arrivals, Pins, Requests, Stops
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.store.database import Database
-from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, own_samples, upkeep_of
+from agent.ledger.store.opening import (
+    BUSY_SECONDS,
+    anchor_file_of,
+    open_as_it_is,
+    open_database,
+    own_samples,
+    upkeep_of,
+)
 from agent.ledger.store.schema import HEAD
 from agent.ledger.store.tables import read_figures
 from agent.ledger.stored import StateChanges
@@ -50,6 +57,7 @@ class Ledger:
         leases: which process may act on a database.
         restoring: brings back what this agent has sent where the ledger is an older copy.
         requests: operator requests (pause, resume, cancel) for moves.
+        stops: keep every agent from sending anything.
         pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
         state: arrays and documents that a restart goes on from.
@@ -80,8 +88,9 @@ class Ledger:
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
+        self.stops = Stops(database, self.audit)
         self.state = SmallState(database, clock, self.leases)
-        self.overview = Overview(database)
+        self.overview = Overview(database, self.audit, clock)
         self._clock = clock
         self._anchors = anchors
 
@@ -128,6 +137,35 @@ class Ledger:
                 ledger.audit.record(CREATED if not found else MIGRATED, subject, was=found, now=HEAD)
             on_failure.pop_all()
         return ledger
+
+    @classmethod
+    def as_it_is(
+        cls,
+        place: Path | LedgerServer,
+        clock: Clock,
+        *,
+        anchors: Path | None = None,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> tuple[Self, str] | None:
+        """The ledger with the revision of its tables, neither made nor migrated: to look at, where it is current.
+
+        Args:
+            place: the file or the server.
+            clock: as of ``open``.
+            anchors: as of ``open``.
+            busy_seconds: as of ``open``.
+
+        Returns:
+            None where there is none yet.
+
+        Raises:
+            LedgerError, DriverMissing, SecretUnavailable: as ``open``.
+        """
+        found = open_as_it_is(place, busy_seconds=busy_seconds)
+        if found is None:
+            return None
+        database, revision = found
+        return cls(database, clock, default_actor(), anchor_file_of(place, anchors)), revision
 
     def use_rule(self, rule: ApprovalRule) -> None:
         """Approve and trust by another rule from now on, as after a reload of the configuration."""
@@ -195,6 +233,16 @@ class Ledger:
         """Revision, bytes and rows of the tables, and how many proposals and moves are in which state."""
         with self._database.read() as reading:
             return {"bytes": self._database.size_bytes(), **read_figures(reading)}
+
+    def owned_databases(self) -> frozenset[str] | None:
+        """The databases that this login may see and decide about; None: all of the ledger."""
+        with self._database.read() as reading:
+            return self._database.owned(reading)
+
+    def moved_to(self) -> str:
+        """The ledger that took the place of this one for good; "" while this one is in use."""
+        with self._database.read() as reading:
+            return self._database.moved_to(reading)
 
     @property
     def is_shared(self) -> bool:

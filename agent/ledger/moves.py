@@ -19,6 +19,7 @@ from agent.ledger.chain.sent import Sent, SentFile
 from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState, readable
 from agent.ledger.leases import Leases
+from agent.ledger.requests import require_no_stop
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.store.database import Database, Reading, Row, Transaction
 from agent.ledger.store.schema import (
@@ -249,6 +250,14 @@ class Moves:
         with self._database.read() as reading:
             self._trust.require_chain(reading)
 
+    def require_end_of_chain(self) -> None:
+        """Check that the end of the chain fits, and the last anchor: milliseconds, whatever moves there are.
+
+        Raises:
+            Untrusted: it does not.
+        """
+        self._trust.require_end()
+
     def results_since(self, database: str, after: int | None) -> tuple[int, list[MoveResult]]:
         """What moves of a database have come to since a row of the chain, no matter who brought them there.
 
@@ -328,9 +337,11 @@ class Moves:
             NotApproved: the statement is not, letter by letter, one that the approval of the move covers.
             WrongState: the move does not run.
             Untrusted: chain, anchors and tables do not agree about it.
+            Stopped: a person has stopped all that is sent to the database.
         """
         with self._database.write() as transaction:
             row = self._load(transaction, move_id)
+            require_no_stop(transaction, row.database)
             _check_covered(row, sql)
             self._trust.require(transaction, row)
             # Within the transaction that journals it: checked before, the ledger could be changed between the check and

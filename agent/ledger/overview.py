@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Select, func, select
 
-from agent.ledger.errors import readable
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import FORGOTTEN
+from agent.ledger.errors import NotFound, WrongState, readable
 from agent.ledger.moves import OUTCOMES, outcome_row
-from agent.ledger.rows import OutcomeRow, ProposalRow
+from agent.ledger.rows import EVERY, OutcomeRow, ProposalRow
 from agent.ledger.state import parse_document
-from agent.ledger.state_names import LEFT_WORSE, STATUS
-from agent.ledger.store.database import Database
+from agent.ledger.state_names import FORGOTTEN_AT, LEFT_WORSE, STATUS
+from agent.ledger.store.database import Database, Reading
 from agent.ledger.store.schema import (
     QUERIES_HELD,
     among,
@@ -29,7 +32,8 @@ from agent.ledger.store.schema import (
     value_for,
 )
 from agent.ledger.stored import PROPOSALS, WITH_PROPOSAL, load_proposals
-from agent.model.states import UNDER_WAY, MoveState, ProposalState
+from agent.model.states import ACTIONABLE, UNDER_WAY, MoveState, ProposalState
+from connectors.kit.contract import Clock
 
 _matching = like_file_name(proposals.c.database)
 _DOCUMENTS = select(documents.c.database, documents.c.at, documents.c.body).where(
@@ -44,9 +48,9 @@ _NUMBER_OF_MOVES = (
 _NUMBER_UNDER_WAY = _NUMBER_OF_MOVES.where(among(moves.c.state, UNDER_WAY))
 _NUMBER_CHANGED = _NUMBER_OF_MOVES.where(moves.c.updated_at >= value_for(moves.c.updated_at, "since"))
 _DATABASES = select(proposals.c.database).where(_matching).distinct()
+BUT = "!"  # before a pattern: all others
 _OUTCOMES = OUTCOMES.where(_matching).order_by(outcomes.c.id.desc())
 _LATE_OUTCOMES = _OUTCOMES.where(outcomes.c.at >= value_for(outcomes.c.at, "since"))
-EVERY = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +66,42 @@ class AgentRow:
 class Overview:
     """All databases of the ledger, whether this machine's configuration names them or not.
 
-    ``pattern`` is a database's name with ``*``, ``?`` and ``[...]`` as in file names, case-sensitive.
+    ``pattern`` is a database's name with ``*``, ``?`` and ``[...]`` as in file names, case-sensitive; with ``!`` before
+    it all databases that do not match. Lists of what is now leave out databases that were forgotten and not heard of
+    since; what happened stays in lists of what happened.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock) -> None:
         self._database = database
+        self._chain = chain
+        self._clock = clock
+
+    def forget(self, name: str, *, who: str, origin: str, reason: str) -> None:
+        """Leave a retired database out of lists, until an agent is heard of that watches it.
+
+        Raises:
+            NotFound: the ledger does not know it.
+            WrongState: a move of it is approved or has begun.
+        """
+        with self._database.write() as transaction:
+            known = {row.database for row in transaction.rows(_DATABASES, pattern=EVERY)}
+            known |= {row.database for row in transaction.rows(_DOCUMENTS, name=STATUS, pattern=EVERY)}
+            if name not in known:
+                raise NotFound(f"the ledger knows no database {name!r}", advice=f"It knows {', '.join(sorted(known))}.")
+            under_way = [row for row in transaction.rows(_NUMBER_UNDER_WAY, pattern=EVERY) if row.database == name]
+            if any(MoveState(row.state) in ACTIONABLE for row in under_way):
+                raise WrongState(
+                    f"moves of {name} are approved or have begun",
+                    advice=f"Give them up first: hotplace cancel --all --database {name}, or hotplace strike.",
+                )
+            # Read by each list: the chain, which says who did it, has no index by event.
+            note = {"database": name, "name": FORGOTTEN_AT, "at": self._clock.now(), "body": "null"}
+            transaction.put(documents, [note])
+            self._chain.append(transaction, FORGOTTEN, name, who=who, origin=origin, reason=reason)
 
     def agents(self, pattern: str = EVERY) -> list[AgentRow]:
         """Every database that an agent or a proposal mentions, by name."""
+        meant, pattern = _meant_by(pattern)
         with self._database.read() as reading:
             told = {row.database: row for row in reading.rows(_DOCUMENTS, name=STATUS, pattern=pattern)}
             worse = {
@@ -77,6 +109,8 @@ class Overview:
                 for row in reading.rows(_DOCUMENTS, name=LEFT_WORSE, pattern=pattern)
             }
             names = {row.database for row in reading.rows(_DATABASES, pattern=pattern)} | told.keys()
+            gone = _forgotten(reading, {name: row.at for name, row in told.items()})
+            names = {name for name in names - gone if meant(name)}
             said = {name: parse_document(reading, row.body, name, STATUS) for name, row in told.items()}
         return [
             AgentRow(
@@ -90,9 +124,13 @@ class Overview:
 
     def documents(self, name: str, pattern: str = EVERY) -> dict[str, Any]:
         """The documents of one name by database."""
+        meant, pattern = _meant_by(pattern)
         with self._database.read() as reading:
             found = sorted(reading.rows(_DOCUMENTS, name=name, pattern=pattern), key=lambda row: str(row.database))
-            return {row.database: parse_document(reading, row.body, row.database, name) for row in found}
+            heard = {row.database: row.at for row in reading.rows(_DOCUMENTS, name=STATUS, pattern=pattern)}
+            gone = _forgotten(reading, heard)
+            kept = (row for row in found if row.database not in gone and meant(row.database))
+            return {row.database: parse_document(reading, row.body, row.database, name) for row in kept}
 
     def proposals(
         self, pattern: str = EVERY, states: Collection[ProposalState] | None = None, since: datetime | None = None
@@ -102,9 +140,11 @@ class Overview:
         Raises:
             ProposalTampered: one of them is not what was stored.
         """
+        meant, pattern = _meant_by(pattern)
         query = _proposals(None if states is None else frozenset(states), late=since is not None)
         with self._database.read() as reading:
-            yield from load_proposals(reading, query, pattern=pattern, since=since)
+            rows = load_proposals(reading, query, pattern=pattern, since=since)
+            yield from (row for row in rows if meant(row.proposal.database))
 
     def moves_under_way(self, pattern: str = EVERY) -> dict[str, Counter[MoveState]]:
         """How many moves of each database are in which state, of those whose end is open."""
@@ -116,8 +156,9 @@ class Overview:
 
     def _count_moves(self, query: Select[Any], **values: object) -> dict[str, Counter[MoveState]]:
         found: dict[str, Counter[MoveState]] = {}
+        meant, values["pattern"] = _meant_by(str(values["pattern"]))
         with self._database.read() as reading:
-            for row in reading.rows(query, **values):
+            for row in (row for row in reading.rows(query, **values) if meant(row.database)):
                 with readable(reading.database, "moves", "states of moves"):
                     found.setdefault(row.database, Counter())[MoveState(row.state)] = row.number
         return found
@@ -125,11 +166,26 @@ class Overview:
     def outcomes(self, pattern: str = EVERY, since: datetime | None = None) -> list[OutcomeRow]:
         """The newest outcome of each proposal, the newest first."""
         newest: dict[int, OutcomeRow] = {}
+        meant, pattern = _meant_by(pattern)
         with self._database.read() as reading:
             for row in reading.each(_OUTCOMES if since is None else _LATE_OUTCOMES, pattern=pattern, since=since):
-                if row.proposal_id not in newest:
+                if row.proposal_id not in newest and meant(row.database):
                     newest[row.proposal_id] = outcome_row(reading, row)
         return list(newest.values())
+
+
+def _meant_by(pattern: str) -> tuple[Callable[[str], bool], str]:
+    """Whether a name is meant, and the pattern that the ledger is asked with."""
+    if not pattern.startswith(BUT):
+        return lambda _: True, pattern
+    left_out = pattern.removeprefix(BUT)
+    return lambda name: not fnmatchcase(name, left_out), EVERY
+
+
+def _forgotten(reading: Reading, heard: Mapping[str, datetime]) -> set[str]:
+    """Databases that a person had left out, and that were not heard of since."""
+    last = {row.database: row.at for row in reading.rows(_DOCUMENTS, name=FORGOTTEN_AT, pattern=EVERY)}
+    return {name for name, at in last.items() if name not in heard or heard[name] <= at}
 
 
 @lru_cache(maxsize=QUERIES_HELD)

@@ -1,7 +1,10 @@
-"""What people ask and set by hand: requests for moves, pins, and spaces closed to arrivals.
+"""What people ask and set by hand: requests for moves, stops, pins, and spaces closed to arrivals.
 
 ``Requests`` holds requests to pause, resume or cancel a move. The daemon polls them, obeys, and writes the answer. The
 newest request for a move is in force until a newer one replaces it.
+
+``Stops`` keep every agent of the ledger from its next statement, also while no agent runs. They are rows of the audit
+chain and nothing else: the newest one about a database, and about all, says whether a stop is in force.
 
 ``Pins`` override the policy until they end.
 
@@ -10,17 +13,32 @@ newest request for a move is in force until a newer one replaces it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, exists, or_, select
 
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import subject_of
-from agent.ledger.errors import NotFound, Refused, WrongState, readable
-from agent.ledger.rows import ClosedSpaceRow, MoveRow, OperatorRequestRow, PinRow, RequestKind, group_of
+from agent.ledger.chain.events import Unreadable, read_event
+from agent.ledger.chain.links import AUDIT, LIFTED, STOPPED, subject_of
+from agent.ledger.errors import NotFound, Refused, Stopped, WrongState, readable
+from agent.ledger.rows import EVERY, ClosedSpaceRow, MoveRow, OperatorRequestRow, PinRow, RequestKind, StopRow, group_of
 from agent.ledger.store.database import Database, Reading, Row, Transaction
-from agent.ledger.store.schema import among, asks, closed_spaces, given, moves, pins, proposals, unindexed, value_for
+from agent.ledger.store.schema import (
+    among,
+    asks,
+    audit,
+    begins_with,
+    closed_spaces,
+    given,
+    moves,
+    pins,
+    proposals,
+    unindexed,
+    value_for,
+)
 from agent.ledger.stored import MOVES_OF_PROPOSAL, WITH_PROPOSAL, StateChanges, load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.kit.contract import Clock
@@ -229,6 +247,112 @@ class Pins:
 def _pin_row(reading: Reading, row: Row) -> PinRow:
     with readable(reading.database, "pins", id=row.id):
         return PinRow(**{**row._asdict(), "pin": Pin(row.pin)})
+
+
+_LAST_STOP = (
+    AUDIT.where(given(audit.c.subject), unindexed(audit.c.event).in_((STOPPED, LIFTED)))
+    .order_by(audit.c.id.desc())
+    .limit(1)
+)
+_EVERY_STOP = AUDIT.where(begins_with(audit.c.event, "sending.")).order_by(audit.c.id)
+_LIFT_WITH = "hotplace stop --lift --all"
+
+
+class Stops:
+    """What keeps agents from sending anything. Every change is one row of the audit chain."""
+
+    def __init__(self, database: Database, chain: AuditChain) -> None:
+        self._database = database
+        self._chain = chain
+
+    def begin(self, databases: Collection[str], *, who: str, origin: str, reason: str) -> list[str]:
+        """Let nothing be sent to these databases any more; ``*``: to none of the ledger.
+
+        What runs is cancelled by its agent within a second.
+
+        Returns:
+            Those that were not stopped before.
+        """
+        with self._database.write() as transaction:
+            new = [name for name in databases if _stop_of(transaction, name) is None]
+            for name in new:
+                self._chain.append(transaction, STOPPED, name, who=who, origin=origin, reason=reason)
+            return new
+
+    def lift(self, databases: Collection[str] | None, *, who: str, origin: str, reason: str) -> list[str]:
+        """Let agents send again.
+
+        Args:
+            databases: whose own stops end; None: every stop that this login sees.
+            who: a person.
+            origin: from where.
+            reason: for the record.
+
+        Returns:
+            What was stopped before, ``*`` for all.
+
+        Raises:
+            WrongState: one of the databases is stopped with all others, which only ends for all.
+        """
+        with self._database.write() as transaction:
+            every = _stop_of(transaction, EVERY)
+            if databases is not None and every is not None:
+                raise WrongState(f"nothing was lifted: {every.sentence}", advice=f"Lift that for all: {_LIFT_WITH}.")
+            known = _in_force(transaction) if databases is None else map(partial(_stop_of, transaction), databases)
+            stopped = [each.database for each in known if each is not None]
+            for name in stopped:
+                self._chain.append(transaction, LIFTED, name, who=who, origin=origin, reason=reason)
+            return stopped
+
+    def in_force(self, database: str) -> StopRow | None:
+        """The stop that a database is under, its own or that of all; None: it is under none."""
+        with self._database.read() as reading:
+            return stop_in_force(reading, database)
+
+    def rows(self) -> list[StopRow]:
+        """Every stop in force that this login sees, by database."""
+        with self._database.read() as reading:
+            return _in_force(reading)
+
+
+def stop_in_force(reading: Reading, database: str) -> StopRow | None:
+    """The stop that a database is under; None: agents may send."""
+    return _stop_of(reading, EVERY) or _stop_of(reading, database)
+
+
+def require_no_stop(reading: Reading, database: str) -> None:
+    """Refuse to send anything where that is stopped.
+
+    Raises:
+        Stopped: it is.
+    """
+    stop = stop_in_force(reading, database)
+    if stop is not None:
+        raise Stopped(f"nothing is sent: {stop.sentence}", advice=how_to_lift(stop))
+
+
+def how_to_lift(stop: StopRow) -> str:
+    """The command that ends a stop."""
+    command = _LIFT_WITH if stop.database == EVERY else f"hotplace stop --lift --database {stop.database}"
+    return f"Once it is safe, let agents send again: {command}"
+
+
+def _stop_of(reading: Reading, subject: str) -> StopRow | None:
+    row = reading.first(_LAST_STOP, subject=subject)
+    return None if row is None or row.event != STOPPED else _stop_row(row)
+
+
+def _in_force(reading: Reading) -> list[StopRow]:
+    last = {row.subject: row for row in reading.rows(_EVERY_STOP)}
+    return [_stop_row(last[name]) for name in sorted(last) if last[name].event == STOPPED]
+
+
+def _stop_row(row: Row) -> StopRow:
+    """A row of the chain as a stop: whatever else it holds, it stops."""
+    event = read_event(row)
+    facts = {} if isinstance(event, Unreadable) else event.facts
+    said = {name: str(facts.get(name, "not known")) for name in ("who", "origin", "reason")}
+    return StopRow(database=row.subject, at=row.at, **said)
 
 
 class Arrivals:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agent.model.approvals import StandingRule
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove, grouped, takes_back
-from agent.model.states import IN_PLACE, OUTSTANDING, UNFINISHED, MoveState, ProposalState
+from agent.model.states import IN_PLACE, NOT_BEGUN, OUTSTANDING, UNFINISHED, MoveState, ProposalState
 from policies.model.settings import Pin
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 HOUR, DAY = 3600.0, 86400.0
+EVERY = "*"  # in place of a database's name: all of the ledger
 
 
 class StepState(StrEnum):
@@ -56,6 +57,10 @@ class ProposalRow:
     decided_at: datetime | None  # when a person approved or rejected it
     decided_by: str
     decided_from: str  # terminal, address; "" until it is decided
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether it was not decided in time, whether or not a daemon has noted that yet."""
+        return self.state is ProposalState.PROPOSED and self.proposal.expires_at <= now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +142,23 @@ class OperatorRequestRow:
     reason: str
     at: datetime
     answer: str  # "" until the daemon has seen to it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRow:
+    """A stop in force: nothing is sent until a person lifts it."""
+
+    database: str  # "*": all of the ledger
+    who: str
+    origin: str
+    reason: str
+    at: datetime
+
+    @property
+    def sentence(self) -> str:
+        """Who has stopped what, when and why."""
+        where = "all databases of this ledger" if self.database == EVERY else self.database
+        return f"{where} stopped by {self.who}, {self.at:%F %T %Z}{': ' if self.reason else ''}{self.reason}"
 
 
 class RuleState(StrEnum):
@@ -289,6 +311,18 @@ def groups_of(rows: Collection[MoveRow]) -> list[list[MoveRow]]:
     """The groups of all moves of one proposal, in order of execution."""
     by_ordinal = {row.move.ordinal: row for row in rows}
     return [[by_ordinal[move.ordinal] for move in group] for group in grouped(row.move for row in rows)]
+
+
+def for_a_person(rows: Collection[MoveRow]) -> list[MoveRow]:
+    """Of moves that are in hand, the handed-over ones and those of their groups that wait for them."""
+    found = []
+    for number in dict.fromkeys(row.proposal_id for row in rows):
+        for group in groups_of([row for row in rows if row.proposal_id == number]):
+            states = [row.state for row in group]
+            if MoveState.HANDED_OVER in states:
+                first = states.index(MoveState.HANDED_OVER)
+                found += [row for row in group[first:] if row.state in NOT_BEGUN]
+    return found
 
 
 def first_dropped(group: Iterable[MoveRow]) -> MoveRow | None:

@@ -51,6 +51,7 @@ TIER_FILL: Final = (
 
 # -- documents: the daemon and the moves that it carries out --------------------------------------------------------
 
+FORGOTTEN_AT: Final = "forgotten"  # null; the time at which it was stored: lists leave the database out since
 STATUS: Final = "status"  # the daemon's process and state, for commands
 SERVER: Final = "server"  # what it said of itself last, and what has changed lately (agent.service.server_facts)
 PLANNED: Final = "planned"  # null; the time at which it was stored is that of the daemon's last plan in its turn

@@ -78,13 +78,29 @@ class ComparedStatements:
     faster_count: int
     slower: tuple[StatementChange, ...] = ()
     faster: tuple[StatementChange, ...] = ()
+    grown_count: int = 0  # that wait longer because they read more per execution, by nothing that the moves did
+    grown: tuple[StatementChange, ...] = ()
+    slower_seconds: float = 0.0  # that all slower ones take more, per second
+    faster_seconds: float = 0.0  # that all faster ones take less
+    why_none: str = ""  # why none was compared
 
     @property
     def sentence(self) -> str:
         """In words, without a full stop."""
         if not self.compared:
-            return "no statement ran often enough before and after to be compared"
-        return f"of {self.compared} statements {self.slower_count} are slower, {self.faster_count} faster"
+            return f"no statement was compared: {self.why_none or 'none ran often enough before and after'}"
+        said = (
+            f"of {self.compared} statements {self._counted(self.slower_count, 'slower', self.slower_seconds, 'more')}"
+        )
+        said += f", {self._counted(self.faster_count, 'faster', self.faster_seconds, 'less')}"
+        if self.grown_count:
+            said += f"; {self.grown_count} read more per execution: their objects have grown, or their plans changed"
+        return said
+
+    @staticmethod
+    def _counted(count: int, word: str, seconds: float, than: str) -> str:
+        cost = f" ({format_seconds(60 * seconds)} {than} in each minute)" if seconds > 0 else ""
+        return f"{count} are {word}{cost}" if word == "slower" else f"{count} {word}{cost}"
 
 
 class OutcomeVerdict(StrEnum):
@@ -126,6 +142,7 @@ class Outcome:
     predicted_latency_low: float = math.nan
     predicted_latency_high: float = math.nan
     not_forecast: str = ""  # why not, where the proposal says so
+    predicted_busiest: str = ""  # the next bottleneck as forecast, and how busy; "": none was
     undo: bool = False  # of taking moves back: says nothing of what moves bring
     # Change of the wait per operation for the same work, -0.6: 60 % less; NaN: not known, as of older outcomes.
     change: float = math.nan
@@ -187,7 +204,9 @@ class Outcome:
             return said
         latency = f"latency {format_seconds(self.latency_before)} became {format_seconds(self.latency_after)}"
         known = not math.isnan(self.predicted_latency)
-        return f"{said}; {latency}" + (f", forecast {format_seconds(self.predicted_latency)}" if known else "")
+        forecast = f", forecast {format_seconds(self.predicted_latency)}" if known else ""
+        busiest = f"; then busiest by forecast {self.predicted_busiest}" if self.predicted_busiest else ""
+        return f"{said}; {latency}{forecast}{busiest}"
 
     @property
     def _forecast_words(self) -> str:
@@ -225,7 +244,8 @@ def outcome_from_json(plain: dict[str, Any]) -> Outcome:
 def _statements_from_json(plain: dict[str, Any] | None) -> ComparedStatements | None:
     if plain is None:
         return None
-    lists = {name: tuple(StatementChange(**_with_nan(each)) for each in plain[name]) for name in ("slower", "faster")}
+    names = ("slower", "faster", "grown")
+    lists = {name: tuple(StatementChange(**_with_nan(each)) for each in plain.get(name, ())) for name in names}
     return ComparedStatements(**{**plain, **lists})
 
 

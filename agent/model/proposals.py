@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -48,7 +48,7 @@ from policies.model.moves import MoveReason, RouteCost
 if TYPE_CHECKING:
     from connectors.kit.templates import StatementTemplate
     from policies.placement.dispatch import Mode
-    from policies.placement.forecast import Forecast
+    from policies.placement.forecast_figures import Forecast
 
 
 _T = TypeVar("_T")
@@ -266,13 +266,13 @@ def _continues(before: ProposedMove, move: ProposedMove) -> bool:
     return before.group == move.group
 
 
+def _goes_back(move: ProposedMove, group: Sequence[ProposedMove]) -> bool:
+    return move is not group[-1] and bool(move.route.undo_steps) and not move.by_hand
+
+
 def with_ways_back(moves: Iterable[ProposedMove]) -> tuple[ProposedMove, ...]:
     """The moves, marked where they go back if their group cannot be completed: all but the last of each group."""
-    return tuple(
-        replace(move, goes_back=move is not group[-1] and bool(move.route.undo_steps))
-        for group in grouped(moves)
-        for move in group
-    )
+    return tuple(replace(move, goes_back=_goes_back(move, group)) for group in grouped(moves) for move in group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +299,7 @@ class WorkForecast:
     load: str = ""  # "closed": who is answered asks again; "open": work arrives independently; "": not known
     latency_open: float | None = None  # if work arrived independently, as much as now
     busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
+    needs: tuple[str, ...] = ()  # what each faster tier has to serve then
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval
     unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval
 
@@ -322,6 +323,7 @@ class WorkForecast:
             load=forecast.load,
             latency_open=_finite(forecast.open_latency),
             busiest=forecast.busiest,
+            needs=forecast.needs,
             assumed=forecast.assumed,
             unmodelled=forecast.unmodelled,
         )

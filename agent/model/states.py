@@ -124,6 +124,7 @@ UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # begun, n
 TO_BEGIN = frozenset({S.APPROVED, S.PRECHECK})  # approved, and no statement was sent
 ACTIONABLE = UNFINISHED | {S.APPROVED}  # what the executor has yet to begin or to end
 IN_HAND = ACTIONABLE | {S.HANDED_OVER}  # approved, and not yet carried out by anyone
+NOT_BEGUN = IN_HAND - UNFINISHED  # approved, and no one has begun it, as far as the ledger and the catalog show
 OUTSTANDING = IN_HAND | {S.PROPOSED}  # may still be carried out
 STATEMENTS_ALLOWED = frozenset({S.RUNNING, S.PAUSED, S.UNKNOWN, S.UNDO_PROPOSED})  # else the ledger refuses an intent
 
@@ -163,6 +164,7 @@ class ProposalState(StrEnum):
 
 OPEN_PROPOSALS = (ProposalState.PROPOSED, ProposalState.APPROVED)  # undecided, or approved and not ended
 APPROVED_PROPOSALS = frozenset({ProposalState.APPROVED, ProposalState.FINISHED})  # by whom or by what rule ever
+LAPSED_PROPOSALS = frozenset(ProposalState) - {ProposalState.PROPOSED} - APPROVED_PROPOSALS  # came to nothing
 DECIDED_PROPOSALS = (ProposalState.REJECTED, ProposalState.FINISHED)  # ended by a decision, not a deadline
 
 

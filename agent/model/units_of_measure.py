@@ -79,6 +79,18 @@ def parse_seconds(text: Quantity) -> float:
     return seconds
 
 
+def parse_seconds_of_command(text: str) -> float:
+    """The same as an option of a command gives it: there a bare number is of seconds, as in other tools.
+
+    >>> parse_seconds_of_command("60s"), parse_seconds_of_command("1m"), parse_seconds_of_command("60")
+    (60.0, 60.0, 60.0)
+
+    Raises:
+        ValueError: as ``parse_seconds``.
+    """
+    return parse_seconds(f"{text} s" if re.fullmatch(_NUMBER, text.strip()) else text)
+
+
 def parse_ratio(text: Quantity) -> float:
     """A ratio from 0 to 1, written ``10%`` or ``0.1``.
 

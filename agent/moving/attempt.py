@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from agent.ledger.errors import Stopped
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, StepState
 from agent.model.clock import repeat_in_background
@@ -187,7 +188,10 @@ class Attempt:
         self._hold_lease()
         # The intent is committed before the statement is sent. After a crash, a statement without an intent was
         # certainly not sent; one with an intent and no result may have run, and the catalog decides.
-        journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
+        try:
+            journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
+        except Stopped as error:  # a moment ago: as any other stop
+            raise Interrupted(str(error), advice=error.advice) from error
         self._tell(f"goes on: {step.purpose}" if held else step.purpose)
         with self._tending:
             self._running = _Running(ordinal, step)

@@ -103,7 +103,9 @@ class Effect:
         return replace(self, log_change=self.log_change * share, further=self.further * share, error=self.error * share)
 
 
-def estimate(before: Evidence, after: Evidence, seed: int, noise: LastingNoise | None = None) -> Effect | None:
+def estimate(
+    before: Evidence, after: Evidence, seed: int, noise: LastingNoise | None = None, *, may_hurt: bool = True
+) -> Effect | None:
     """The effect of moves between two times; None where either has too few intervals with reads.
 
     Args:
@@ -111,10 +113,11 @@ def estimate(before: Evidence, after: Evidence, seed: int, noise: LastingNoise |
         after: those after settling.
         seed: of the draws; the same gives the same interval.
         noise: of the days before; None: not known, what ``before`` shows of it counts alone.
+        may_hurt: False: too little was seen before to know how long noise lasts, so that no rise is called harm.
     """
     effect = _estimate(before, after, seed)
     if effect is None or noise is None:
-        return effect
+        return effect if effect is None or may_hurt else replace(effect, times=0.0)
     was, now = float(before.seconds.sum()), float(after.seconds.sum())
     return replace(
         effect,

@@ -19,7 +19,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistoryRow, MoveRow, SentRow
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome
-from agent.model.proposals import SPLIT
+from agent.model.proposals import CLOSE_PART, SPLIT
 from agent.model.states import CARRIED_OUT_OR_RUNNING, IN_PLACE, MoveState
 from agent.moving.effect import LEAST_AFTER, Effect, look_seconds
 from agent.moving.usual_wait import Evidence
@@ -58,6 +58,7 @@ class Evidences:
     placed_before: F64  # by interval, seconds that all reads take where units were then
     placed_after: F64
     by_hour: bool = False  # some of it is known by the hour only, so all of it is compared by the hour
+    split: bool = False  # a table was split or closed: its work is counted by transactions, see ``EvidenceReader``
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +69,36 @@ class _Side:
     moved: MovedWork
     placed: F64  # by interval, seconds that all reads take where units are now
     has_hours: bool
+    transactions: F64  # by interval; NaN where they are not counted
+
+    def by_transactions(self, seconds: float) -> _Side:
+        """The same with so many seconds of reads expected of each transaction, however many it takes."""
+        expected, was = self.transactions * seconds, self.evidence.expected
+        placed = expected * np.divide(self.placed, was, out=np.ones_like(was), where=was > 0)
+        return replace(self, evidence=replace(self.evidence, expected=expected), placed=placed)
+
+    @property
+    def seconds_a_transaction(self) -> float:
+        """Seconds of reads that a transaction takes; NaN where they are not counted, or there are none."""
+        count = float(self.transactions.sum())
+        return float(self.evidence.expected.sum()) / count if count > 0 else math.nan
 
     def by_hour(self) -> _Side:
         """The intervals of each hour as one."""
         if not len(self.evidence):
             return self
-        placed = np.asarray(np.add.reduceat(self.placed, self.evidence.hours()))
-        return replace(self, evidence=self.evidence.by_hour(), placed=placed)
+        hours = self.evidence.hours()
+        placed, transactions = (np.asarray(np.add.reduceat(each, hours)) for each in (self.placed, self.transactions))
+        return replace(self, evidence=self.evidence.by_hour(), placed=placed, transactions=transactions)
 
 
 class EvidenceReader:
-    """Reads evidence of moves that are judged together, by the homes that units had before them."""
+    """Reads evidence of moves that are judged together, by the homes that units had before them.
+
+    Moves of units change what a read takes and not how many there are. A split may change that: what it leaves behind,
+    and plans over parts. Where a table was split the work is therefore counted by transactions, so that more reads for
+    each of them are its cost.
+    """
 
     def __init__(self, ledger: Ledger, database: str, homes: UnitHomes | None, moves: Sequence[MoveRow]) -> None:
         """Prepare it.
@@ -91,6 +111,7 @@ class EvidenceReader:
         """
         self._ledger, self._database, self._homes = ledger, database, homes
         self._moves = len(moves)
+        self._split = any(row.move.reason in {SPLIT, CLOSE_PART} for row in moves)
         slots = [self._slots_of(row) for row in moves]
         most = max([-1, *(slot for each in slots for slot in each), *([] if homes is None else homes.slots)])
         # By slot; the last: of what is not in the catalog.
@@ -120,33 +141,43 @@ class EvidenceReader:
         if by_hour := was.has_hours or now.has_hours:
             # The mean wait of an hour is not the wait at its mean load: hours are compared with hours alone.
             was, now = was.by_hour(), now.by_hour()
+        split = self._split and math.isfinite(seconds := was.seconds_a_transaction) and _counted(now)
+        if split:
+            was, now = was.by_transactions(seconds), now.by_transactions(seconds)
         return Evidences(
             before=was.evidence, after=now.evidence, moved_before=was.moved, moved_after=now.moved,
-            placed_before=was.evidence.expected, placed_after=now.placed, by_hour=by_hour,
+            placed_before=was.evidence.expected, placed_after=now.placed, by_hour=by_hour, split=split,
         )  # fmt: skip
 
     def history(self, since: datetime, until: datetime) -> Evidence:
         """All that is known of a time, before any of the moves."""
         side = self._read(since, until)
-        return side.by_hour().evidence if side.has_hours else side.evidence
+        if side.has_hours:
+            side = side.by_hour()
+        if self._split and math.isfinite(seconds := side.seconds_a_transaction):
+            side = side.by_transactions(seconds)
+        return side.evidence
 
     def _read(self, since: datetime, until: datetime) -> _Side:
         work = [each for each in self._ledger.work.between(self._database, since, until) if each.demand.read_wait >= 0]
         has_hours = any(each.of_hour_since is not None for each in work)
         if self._homes is None:
             evidence = _without_units(work)
-            return _Side(evidence, self._no_work(), evidence.expected, has_hours)
-        rows, reads, placed = [], self._no_work(), []
+            return _Side(
+                evidence, self._no_work(), evidence.expected, has_hours, _transactions_of([[each] for each in work])
+            )
+        rows, reads, placed, spans = [], self._no_work(), [], []
         for taken, within in _pair(self._ledger.history.read(self._database, since, until), work):
             figures, moved = self._figures(taken)
             rows.append((taken.ended_at.timestamp(), sum(each.seconds for each in within), _waits_of(within), *figures))
+            spans.append(within)
             placed.append(figures[0] - float(moved.at_source.sum() - moved.at_target.sum()))
             reads = MovedWork(
                 reads=reads.reads + moved.reads,
                 at_source=reads.at_source + moved.at_source,
                 at_target=reads.at_target + moved.at_target,
             )
-        return _Side(_evidence(rows), reads, np.array(placed, dtype=np.float64), has_hours)
+        return _Side(_evidence(rows), reads, np.array(placed, dtype=np.float64), has_hours, _transactions_of(spans))
 
     def _figures(self, row: HistoryRow) -> tuple[tuple[float, float, float], MovedWork]:
         """Of one interval: expected wait, shares of what moves and of other tiers; and the work of each move."""
@@ -243,6 +274,17 @@ def _pair(history: Iterable[HistoryRow], work: Sequence[DatedWork]) -> Iterator[
 
 def _waits_of(work: Iterable[DatedWork]) -> float:
     return sum(each.seconds * each.demand.read_wait for each in work)
+
+
+def _transactions_of(spans: Sequence[Sequence[DatedWork]]) -> F64:
+    """Transactions of each interval."""
+    return np.array(
+        [sum(each.seconds * each.demand.transactions for each in within) for within in spans], dtype=np.float64
+    )
+
+
+def _counted(side: _Side) -> bool:
+    return bool(np.isfinite(side.transactions).all())
 
 
 def _without_units(work: Sequence[DatedWork]) -> Evidence:

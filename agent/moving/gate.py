@@ -22,7 +22,7 @@ from agent.model.outcomes import WaveAnswer, decide_wave
 from agent.model.states import TO_BEGIN
 from agent.moving.leftovers import Pauses
 from agent.moving.progress import OperatorRequests, reason_of
-from agent.moving.transition_rules import Continuation, Orders
+from agent.moving.transition_rules import AFTER_RESTART, Continuation, Orders
 from agent.planning.allowance import START, Admission, AdmissionDecision, Limits, WindowNeed, decide, limits_of
 from agent.sampling.experience import CopyTimes, Used, learn, since_for, used_within
 from connectors.kit.contract import Clock, ConnectorError, Crowding, ForegroundReads, SeesForeground, SeesQueues
@@ -177,9 +177,12 @@ class Gate:
         # Read afresh: within the half second for which answers are reused, a move could begin that was asked to pause
         # meanwhile.
         requests = [(row, each) for row in rows if (each := self._requests.of(row.id, fresh=True)) is not None]
+        stop = self._requests.stop()
         paused = next(((row, request) for row, request in requests if request.kind is RequestKind.PAUSE), None)
         cancelled = next((request for _, request in requests if request.kind is RequestKind.CANCEL), None)
-        if paused is not None:
+        if stop is not None:
+            decision = AdmissionDecision(Admission.WAIT, stop.sentence)
+        elif paused is not None:
             row, request = paused
             decision = AdmissionDecision(
                 Admission.WAIT, f"{reason_of(request)}; hotplace resume {row.id} lets it begin"
@@ -201,11 +204,13 @@ class Gate:
 
     def orders(self, request: OperatorRequestRow | None) -> Orders:
         """The orders in force for the move that an operator request is about; None: no request is in force."""
+        stop = self._requests.stop()
         return Orders(
             request=None if request is None else request.kind,
             request_reason="" if request is None else reason_of(request),
             window_open=self.open(),
-            stopping=self._stopping.is_set(),
+            stopping=self._stopping.is_set() or stop is not None,
+            goes_on=AFTER_RESTART if stop is None else "once the stop is lifted",
             crowded=self.foreground.crowded,
         )
 
@@ -221,7 +226,8 @@ class Gate:
             again: enough time has passed to retry after the engine refused to end it.
         """
         request = self._requests.of(row.id, fresh=True)
-        if self._stopping.is_set() or (request is not None and request.kind is RequestKind.PAUSE):
+        stops = self._stopping.is_set() or self._requests.stop() is not None
+        if stops or (request is not None and request.kind is RequestKind.PAUSE):
             return False
         if request is not None and request.kind is RequestKind.CANCEL:
             return not request.answer or again

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.ledger.errors import AWAY
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind
+from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind, StopRow
 from connectors.kit.contract import Clock
 
 if TYPE_CHECKING:
@@ -123,7 +123,10 @@ READ_EVERY_SECONDS = 0.5  # between two reads of the ledger
 
 
 class OperatorRequests:
-    """The requests in force of one database. Safe from any thread; an answer is at most half a second old."""
+    """The requests in force of one database, and the stop that it is under. Safe from any thread.
+
+    An answer is at most half a second old.
+    """
 
     def __init__(self, database: str, ledger: Ledger, clock: Clock) -> None:
         self._database = database
@@ -131,9 +134,19 @@ class OperatorRequests:
         self._clock = clock
         self._read_at = -math.inf
         self._in_force: dict[int, OperatorRequestRow] = {}
+        self._stop: StopRow | None = None
 
     def of(self, move_id: int, *, fresh: bool = False) -> OperatorRequestRow | None:
         """The request in force for a move; None: there is none."""
+        self._read(fresh=fresh)
+        return self._in_force.get(move_id)
+
+    def stop(self, *, fresh: bool = False) -> StopRow | None:
+        """The stop that the database is under; None: it is under none."""
+        self._read(fresh=fresh)
+        return self._stop
+
+    def _read(self, *, fresh: bool) -> None:
         now = self._clock.monotonic()
         if fresh or now - self._read_at >= READ_EVERY_SECONDS:
             # All requests in one query and kept for half a second: the running statement asks ten times a second for
@@ -141,11 +154,11 @@ class OperatorRequests:
             self._read_at = now
             try:
                 self._in_force = self._ledger.requests.in_force(self._database)
+                self._stop = self._ledger.stops.in_force(self._database)
             except AWAY:
                 # What was asked last stands for what runs: it ends as it was to. Nothing begins without the ledger.
                 if fresh:
                     raise
-        return self._in_force.get(move_id)
 
     def kind(self, move_id: int, *, fresh: bool = False) -> RequestKind | None:
         """The kind of the request in force; None: there is none."""

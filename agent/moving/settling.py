@@ -172,7 +172,7 @@ class Settling:
         evidence, noise = reader.read(look.before, look.after), lasting_noise(reader.history(*look.history))
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
-        effect = estimate(evidence.before, evidence.after, seed=proposal_id, noise=noise)
+        effect = estimate(evidence.before, evidence.after, seed=proposal_id, noise=noise, may_hurt=noise is not None)
         stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
         before = DatabaseDemand(**(stored[1] if stored else {}))
         after = work.between(name, *look.after)
@@ -181,7 +181,7 @@ class Settling:
             sum(interval.seconds for interval in after), effect=effect,
             joint_share=1.0 if len(mine) == len(joint) else float(shares[mine].sum()),
             proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves), last=look.last,
-            by_hour=evidence.by_hour,
+            by_hour=evidence.by_hour, split=evidence.split,
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
         return outcome, own, (evidence, noise)
@@ -195,7 +195,15 @@ class Settling:
         )
         if not (before and after):
             return outcome
-        compared = compare_statements(before, after, StatementLoad.of(evidence), seed=proposal_id, noise=noise)
+        compared = compare_statements(
+            before,
+            after,
+            StatementLoad.of(evidence),
+            seed=proposal_id,
+            noise=noise,
+            by_execution=evidence.split,
+            may_hurt=noise is not None,
+        )
         return with_statements(outcome, compared)
 
     def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:

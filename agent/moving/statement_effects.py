@@ -1,8 +1,11 @@
 """Which statements became slower or faster with moves, at the same load. Pure arithmetic.
 
-A statement's evidence is its waits for reads per execution, interval by interval; what moves do not touch (processor,
-locks) stays out of it. Where an engine does not time reads, the whole time of an execution counts. Statements share the
-devices, so the load that counts is that of the whole database; the rest is the arithmetic of ``effect``.
+A statement's evidence is its waits per read, interval by interval; what moves do not touch (processor, locks) stays
+out of it. A statement that reads more blocks per execution than before does so because its objects have grown, or its
+plan has changed: that is said, and not laid to moves. A split is another matter: what it leaves behind costs reads, so
+that its statements are compared by execution. So are those of an engine that does not count reads; where it does not
+time them, the whole time of an execution counts. Statements share the devices, so the load that counts is that of the
+whole database; the rest is the arithmetic of ``effect``.
 
 Good moves let sessions ask for more. A statement is faster than before at that load, had units stayed where they were;
 it is slower only beyond what the load on the devices as they are used now explains, and only if its time has grown.
@@ -13,8 +16,9 @@ where none is, whatever the statements have in common.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -30,6 +34,7 @@ from connectors.model.observation import F64
 FALSE_ALARMS = 0.01  # chance that any statement is called slower, or any faster, where none is
 LEAST_CHANGE = 0.10  # of its time, to be called slower or faster
 LEAST_EXECUTIONS = 20  # before as well as after
+LEAST_GROWTH = 1.1  # of the reads of an execution, to be named
 MOST_COMPARED = 50  # those with most time
 SHOWN = 5  # of either kind
 _Sides = tuple[Sequence[StatementInterval], Sequence[StatementInterval]]  # before and after
@@ -76,6 +81,12 @@ class _Runs:
     read_wait: float
     reads: float
     lasted: float  # seconds of all its intervals
+    by_interval: F64  # reads
+
+    @property
+    def rate(self) -> float:
+        """Seconds that were waited for one of what it is compared by: a read, or an execution."""
+        return float(self.evidence.waited.sum() / self.evidence.expected.sum())
 
     def per_execution(self, name: str) -> float:
         """Mean of one of the sums."""
@@ -90,10 +101,20 @@ class _Pair:
     now: _Runs
 
     @property
+    def waits(self) -> float:
+        """What may change, as a share of its time."""
+        return float(self.was.evidence.waited.sum()) / self.was.executions / self.was.per_execution("seconds")
+
+    @property
     def plain(self) -> float:
         """Change of its waits as a share of its time before, whatever the load did."""
-        waited = [float(each.evidence.waited.sum()) / each.executions for each in (self.was, self.now)]
-        return (waited[1] - waited[0]) / self.was.per_execution("seconds")
+        return self.waits * (self.now.rate / self.was.rate - 1.0)
+
+    @property
+    def reads_more(self) -> bool:
+        """Whether an execution takes more reads than before."""
+        was, now = self.was.per_execution("reads"), self.now.per_execution("reads")
+        return now > LEAST_GROWTH * was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +132,9 @@ def compare_statements(
     load: StatementLoad,
     seed: int,
     noise: LastingNoise | None = None,
+    *,
+    by_execution: bool = False,
+    may_hurt: bool = True,
 ) -> ComparedStatements:
     """How the statements fared between two times.
 
@@ -120,27 +144,61 @@ def compare_statements(
         load: of the database at both times; empty where it is not known: then each statement's own counts.
         seed: of the draws; the same gives the same intervals.
         noise: of the waits of the whole database on the days before: it slows each statement down; None: not known.
+        by_execution: more reads per execution count as well: a table was split.
+        may_hurt: as of ``estimate``: False: none is called slower.
     """
     loads = {name: [load.within(side, name) for side in (before, after)] for name in ("placed", "asked")}
-    compared, slower, faster = 0, [], []
-    for id_ in _with_most_time(before, after):
-        pairs = {name: _pair(id_, (before, after), sides) for name, sides in loads.items()}
+    both = _with_most_time(before, after)
+    compared, slower, faster, grown = 0, [], [], []
+    for id_ in both:
+        pairs = {name: _pair(id_, (before, after), sides, by_execution) for name, sides in loads.items()}
         if (pair := pairs["placed"]) is None:
             continue
         compared += 1
         if pair.plain >= LEAST_CHANGE:
-            slower.append(_judge(id_, pair, seed, noise))
+            slower.append(_judge(id_, pair, seed, noise, may_hurt=may_hurt))
         elif pair.plain <= -LEAST_CHANGE:
             faster.append(_judge(id_, pairs["asked"] or pair, seed, noise))
+        whole = _pair(id_, (before, after), loads["placed"], by_execution=True) if pair.reads_more else None
+        if whole is not None and whole.plain >= LEAST_CHANGE:
+            grown.append(_judge(id_, whole, seed, noise))
     worse = [each for each in _sure(slower, compared) if each.change.change >= LEAST_CHANGE]
+    hurt = {each.change.id for each in worse}
+    larger = [each for each in _sure(grown, compared) if each.change.change >= LEAST_CHANGE]
+    larger = [each for each in larger if each.change.id not in hurt]
+    longer = {each.change.id for each in larger}  # in all, however fast each of its reads is now
     better = [each for each in _sure(faster, compared) if each.change.change <= -LEAST_CHANGE]
+    better = [each for each in better if each.change.id not in longer]
     return ComparedStatements(
         compared=compared,
         slower_count=len(worse),
         faster_count=len(better),
         slower=tuple(each.change for each in sorted(worse, key=lambda each: -each.added)[:SHOWN]),
         faster=tuple(each.change for each in sorted(better, key=lambda each: each.added)[:SHOWN]),
+        grown_count=len(larger),
+        grown=tuple(each.change for each in sorted(larger, key=lambda each: -each.added)[:SHOWN]),
+        slower_seconds=sum(each.added for each in worse),
+        faster_seconds=-sum(each.added for each in better),
+        why_none="" if compared else _why_none(both, before, after, loads["placed"]),
     )
+
+
+def _why_none(
+    both: Sequence[str],
+    before: Sequence[StatementInterval],
+    after: Sequence[StatementInterval],
+    loads: Sequence[F64 | None],
+) -> str:
+    """What was missing, so that no statement could be compared: a sentence without its end."""
+    for side, least, when in ((before, LEAST_BEFORE, "before the moves"), (after, LEAST_AFTER, "after settling")):
+        if len(side) < least:
+            return f"statements were read over {len(side)} intervals {when}, and {least} are needed"
+    if not both:
+        return f"none of the {MOST_COMPARED} statements with most time ran before the moves as well as after them"
+    for known, least, when in zip(loads, (LEAST_BEFORE, LEAST_AFTER), ("before", "after"), strict=True):
+        if known is not None and int(np.isfinite(known).sum()) < least:
+            return f"the load of the database {when} the moves is known for too few of the times statements were read"
+    return f"none of {len(both)} statements ran {LEAST_EXECUTIONS} times before the moves as well as after them"
 
 
 def _sure(judged: Sequence[_Judged | None], compared: int) -> list[_Judged]:
@@ -165,7 +223,7 @@ def _with_most_time(before: Sequence[StatementInterval], after: Sequence[Stateme
     return sorted(both, key=lambda id_: (-max(was[id_], now[id_]), id_))[:MOST_COMPARED]
 
 
-def _pair(id_: str, sides: _Sides, loads: Sequence[F64 | None]) -> _Pair | None:
+def _pair(id_: str, sides: _Sides, loads: Sequence[F64 | None], by_execution: bool) -> _Pair | None:
     """One statement before and after; None where it did not run often enough."""
     first = _runs_of(id_, sides[0], loads[0], unit=0.0)
     if first is None or len(first.evidence) < LEAST_BEFORE:
@@ -174,7 +232,19 @@ def _pair(id_: str, sides: _Sides, loads: Sequence[F64 | None]) -> _Pair | None:
     was, now = (_runs_of(id_, *each, unit=floor) for each in zip(sides, loads, strict=True))
     if was is None or now is None or len(now.evidence) < LEAST_AFTER:
         return None
-    return _Pair(was=was, now=now)
+    pair = _Pair(was=was, now=now)
+    return pair if by_execution else _at_equal_reads(pair)
+
+
+def _at_equal_reads(pair: _Pair) -> _Pair:
+    """The same compared by reads, where they are counted and timed, and were enough on both sides."""
+    sides = []
+    for side, least in ((pair.was, LEAST_BEFORE), (pair.now, LEAST_AFTER)):
+        timed = math.isfinite(side.read_wait) and bool(np.isfinite(side.by_interval).all())
+        if not timed or int((side.by_interval > 0).sum()) < least:
+            return pair
+        sides.append(replace(side, evidence=replace(side.evidence, expected=side.by_interval)))
+    return _Pair(was=sides[0], now=sides[1])
 
 
 def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None, *, unit: float) -> _Runs | None:
@@ -197,17 +267,16 @@ def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None
     )  # fmt: skip
     sums = (float(each.sum()) for each in (executions, seconds, read_wait, reads, lasted))
     names = ("executions", "seconds", "read_wait", "reads", "lasted")
-    return _Runs(evidence=evidence, **dict(zip(names, sums, strict=True)))
+    return _Runs(evidence=evidence, by_interval=reads, **dict(zip(names, sums, strict=True)))
 
 
-def _judge(id_: str, pair: _Pair, seed: int, noise: LastingNoise | None) -> _Judged | None:
+def _judge(id_: str, pair: _Pair, seed: int, noise: LastingNoise | None, *, may_hurt: bool = True) -> _Judged | None:
     """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
     was, now = pair.was, pair.now
-    effect = estimate(was.evidence, now.evidence, seed, noise)
+    effect = estimate(was.evidence, now.evidence, seed, noise, may_hurt=may_hurt)
     if effect is None or (effect.log_change > 0 and not is_no_noise(effect)):
         return None
-    took = was.per_execution("seconds")
-    waits = float(was.evidence.waited.sum()) / was.executions / took  # what may change, as a share of its time
+    took, waits = was.per_execution("seconds"), pair.waits
     low, high = effect.ends()
     change = StatementChange(
         id=id_,

@@ -27,7 +27,7 @@ def keep_texts(ledger: Ledger, database: DatabaseConfig, connector: Connector, o
         return
     if outcome.statements is None or not isinstance(connector, ReadsStatements):
         return
-    ids = [each.id for each in (*outcome.statements.slower, *outcome.statements.faster)]
+    ids = [each.id for each in (*outcome.statements.slower, *outcome.statements.faster, *outcome.statements.grown)]
     with suppress(ConnectorError):  # the outcome stands without them
         found = connector.statement_texts(ids)
         kept = {**{id_: text for id_, text in known.items() if id_ not in found}, **found}
@@ -45,7 +45,8 @@ def statement_lines(outcome: Outcome, texts: Mapping[str, str]) -> Iterator[str]
     if outcome.statements is None:
         return
     yield outcome.statements.sentence
-    for word, changes in (("slower", outcome.statements.slower), ("faster", outcome.statements.faster)):
+    found = outcome.statements
+    for word, changes in (("slower", found.slower), ("faster", found.faster), ("reads more", found.grown)):
         for change in changes:
             text = texts.get(change.id, "")
             yield f"{word}: {change.sentence}{f': {text}' if text else ''}"

@@ -19,6 +19,8 @@ from agent.moving.leftovers import Next
 from connectors.kit.contract import ConnectorError, Paused, Retry
 from connectors.model.observation import Home, Inspection
 
+AFTER_RESTART = "after a restart"
+
 
 class TryEnd(StrEnum):
     """How one try at a move ended, as far as the statements say."""
@@ -73,6 +75,7 @@ class Orders:
     request_reason: str
     window_open: bool
     stopping: bool
+    goes_on: str = AFTER_RESTART  # when a move that stopping has ended is tried again
     crowded: str = ""  # why sessions would wait too long next to a copy, in words; "": they do not
 
     @property
@@ -274,7 +277,7 @@ def _after_hold(result: TryResult, orders: Orders) -> Transition:
     if not orders.window_open:
         return Transition(state=MoveState.PAUSED, reason="held at the end of its window; it goes on in the next")
     if orders.stopping:
-        return Transition(state=MoveState.PAUSED, reason=f"{result.error}; it goes on after a restart")
+        return Transition(state=MoveState.PAUSED, reason=f"{result.error}; it goes on {orders.goes_on}")
     if orders.crowded:
         return Transition(state=MoveState.PAUSED, reason=f"held: {orders.crowded}; it goes on once they take less")
     reason = f"{result.error}; hotplace resume {result.move} lets it go on"
@@ -321,7 +324,7 @@ def _after_failure(result: TryResult, orders: Orders, findings: Findings) -> Tra
             state=MoveState.CANCELLED, reason=orders.request_reason, reply="it was cancelled and rolled back"
         )
     if orders.stopping:
-        reason = f"{result.error}; nothing changed, it goes on after a restart"
+        reason = f"{result.error}; nothing changed, it goes on {orders.goes_on}"
         return Transition(state=MoveState.APPROVED, reason=reason)
     if result.end is TryEnd.RETRYABLE and orders.continuation is Continuation.HOLD:
         reason = f"{result.error}; nothing changed, it is not tried again now"

@@ -127,6 +127,7 @@ def _unknown(whole: WorkForecast, why_not: str) -> WorkForecast:
 MINIMUM_WINDOW_SECONDS = 5.0
 NOTED_OUTSIDE = 0.05  # of the work after, done at loads not seen before: a verdict names it
 OF_HOURS = "means of hours: another agent watched for a part of the time, and its samples are on its machine"
+OF_SPLITS = "the same work is the same transactions: reads that a split adds to them count as its cost"
 LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
 
 
@@ -141,6 +142,7 @@ def measure(
     proposed: int | None = None,
     last: bool = False,
     by_hour: bool = False,
+    split: bool = False,
 ) -> Outcome:
     """The outcome of moves that are placed and settled.
 
@@ -154,6 +156,7 @@ def measure(
         proposed: how many moves the proposal held; None: no more than ran.
         last: whether no more will be measured.
         by_hour: some of it was known by the hour only.
+        split: a table was split, and the effect is by transactions.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
     known = math.isfinite(wait_before) and math.isfinite(wait_after)
@@ -183,7 +186,7 @@ def measure(
         change=math.nan if effect is None else effect.change,
         change_low=low,
         change_high=high,
-        rests_on="; ".join(_evidence_words(effect, joint_share, by_hour=by_hour)),
+        rests_on="; ".join(_evidence_words(effect, joint_share, by_hour=by_hour, split=split)),
         joint_share=joint_share,
         **_forecast(ran),
     )
@@ -216,6 +219,7 @@ def _forecast(proposal: Proposal) -> dict[str, Any]:
         "predicted_latency_low": _nan_if_none(found.latency_low),
         "predicted_latency_high": _nan_if_none(found.latency_high),
         "not_forecast": found.why_not,
+        "predicted_busiest": found.busiest,
     }
 
 
@@ -227,10 +231,12 @@ def _verdict(effect: Effect | None, last: bool) -> OutcomeVerdict:
     return OutcomeVerdict.CANNOT_TELL if effect is None else verdict_of(effect, last=last)
 
 
-def _evidence_words(effect: Effect | None, joint_share: float, *, by_hour: bool) -> Iterator[str]:
+def _evidence_words(effect: Effect | None, joint_share: float, *, by_hour: bool, split: bool) -> Iterator[str]:
     """What the verdict rests on, in parts."""
     if effect is not None:
         yield what_it_rests_on(effect, joint_share)
+    if effect is not None and split:
+        yield OF_SPLITS
     if by_hour:
         yield OF_HOURS
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from typing import TypeVar
 
 from agent.ledger.chain.events import numbered_subject
@@ -14,13 +15,16 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import AuditReport, AuditRow, ClosedSpaceRow, MoveRow, OutcomeRow, PinRow, ProposalRow, StepState
 from agent.ledger.rows import StepRow as Step
 from agent.model.answers.report import ReportTotals
+from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.states import CARRIED_OUT
+from agent.model.states import AWAITING_OUTCOME, CARRIED_OUT, LAPSED_PROPOSALS
+from agent.model.summary import named_lines, summary_of
 from agent.moving.statement_texts import statement_lines
 from agent.planning.advice import stored_advice
-from agent.terminal.wording import forecast_facts, state_text
-from connectors.model.formatting import format_bytes, format_seconds, format_wait
+from agent.terminal.deciding import said_once, would_run
+from agent.terminal.wording import state_text, with_other_names
+from connectors.model.formatting import format_bytes, format_rate, format_seconds, format_wait
 
 _Word = TypeVar("_Word", bound=str)
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
@@ -93,6 +97,13 @@ class MoveRecord:
         return tuple(sql for step in self.row.move.route.tidy_steps for sql in step.statements if sql not in sent)
 
     @property
+    def if_interrupted(self) -> tuple[str, ...]:
+        """The same in as few lines as on a terminal: names that differ only stand behind one statement."""
+        sent = {step.sql for step in self.steps}
+        unsent = (step for step in self.row.move.route.tidy_steps if sent.isdisjoint(step.statements))
+        return tuple(line for step in unsent for line in with_other_names(step))
+
+    @property
     def why(self) -> str:
         """The reason of its state; "" where that is its outcome, which is shown as such."""
         repeated = self.outcome is not None and self.row.reason == self.outcome.outcome.sentence
@@ -114,20 +125,29 @@ class ProposalRecord:
         return f"to {'save' if saved >= 0 else 'cost'} {format_wait(abs(saved))}"
 
     @property
-    def forecast(self) -> Sequence[tuple[str, str]]:
-        """Throughput and latency as they were and as forecast, by title."""
-        return forecast_facts(self.row.proposal.forecast)
+    def summary(self) -> DecisionSummary:
+        """What was decided on, as the commands show it."""
+        return summary_of(self.row.proposal, would_run([move.row for move in self.moves]), self.row.id)
+
+    @property
+    def lines(self) -> Sequence[tuple[str, str]]:
+        """The lines of the summary, each with its name; none of what came to nothing before it began."""
+        return () if self.row.state in LAPSED_PROPOSALS else tuple(named_lines(self.summary))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What was measured of all its moves together; None: nothing yet."""
+        return next((move.outcome.outcome for move in self.moves if move.outcome is not None), None)
 
     @property
     def measured(self) -> str:
         """Throughput and latency before and after the moves, next to the forecast; "" where nothing was measured."""
-        found = (move.outcome.outcome.throughput_sentence for move in self.moves if move.outcome is not None)
-        return next(found, "")
+        return "" if self.outcome is None else self.outcome.throughput_sentence
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What was forecast and measured of all its moves together."""
-        yield from (f"{title}: {figures}" for title, figures in self.forecast)
+        """What was decided on, and what was measured of all its moves together."""
+        yield from (f"{name}: {text}" for name, text in self.lines)
         if self.measured:
             yield f"measured: {self.measured}"
         yield from self.statements
@@ -135,8 +155,7 @@ class ProposalRecord:
     @property
     def statements(self) -> Sequence[str]:
         """What became of single statements, by their ids; () where none were compared."""
-        found = next((move.outcome.outcome for move in self.moves if move.outcome is not None), None)
-        return () if found is None else tuple(statement_lines(found, {}))
+        return () if self.outcome is None else tuple(statement_lines(self.outcome, {}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +181,7 @@ class Report:
         """What is to be said of proposals and moves, each sentence once, with the numbers of those it is about."""
         of_proposals = ((each.row.id, text) for each in self.proposals for text in each.remarks)
         of_moves = ((each.row.id, text) for each in self.moves for text in each.remarks)
-        return [*_said_once("proposal", of_proposals), *_said_once("move", of_moves)]
+        return [*said_once("proposal", of_proposals), *said_once("move", of_moves)]
 
     @property
     def decisions(self) -> list[AuditRow]:
@@ -193,6 +212,15 @@ class Report:
         return Counter(move.state for move in self.moves)
 
     @property
+    def result(self) -> str:
+        """What came of the last proposal that was measured, for people; what is known instead where none was."""
+        measured = [each for each in self.proposals if each.outcome is not None and each.outcome.measured]
+        if measured:
+            return result_of(max(measured, key=_when_measured))
+        waiting = sum(move.row.state in AWAITING_OUTCOME for move in self.moves)
+        return f"not measured yet, {waiting} moved" if waiting else "nothing was measured"
+
+    @property
     def outcomes(self) -> str:
         """What moves brought and what taking them back did, counted for people."""
         brought, undone = self.totals.outcomes_by_verdict, self.totals.undo_outcomes_by_verdict
@@ -209,21 +237,23 @@ class Report:
         return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
 
 
-def _said_once(what: str, said: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
-    """Sentences in their order with the proposals or moves that they are about: ``("moves 1 and 2", "...")``."""
-    about: dict[str, list[int]] = {}
-    for number, text in said:
-        about.setdefault(text, []).append(number)
-    return [(join_numbers(what, numbers), text) for text, numbers in about.items()]
+def _when_measured(proposal: ProposalRecord) -> datetime:
+    return max(move.outcome.at for move in proposal.moves if move.outcome is not None)
 
 
-def join_numbers(what: str, numbers: Sequence[int]) -> str:
-    """Numbers of something for people, in rising order: ``move 3``, ``moves 3, 4 and 7``, ``moves 1 to 8``."""
-    if len(numbers) == 1:
-        return f"{what} {numbers[0]}"
-    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
-        return f"{what}s {numbers[0]} to {numbers[-1]}"
-    return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+def result_of(proposal: ProposalRecord) -> str:
+    """Throughput and latency before and after, and the verdict: ``76 -> 1,860 transactions/s, helped``."""
+    found = proposal.outcome
+    assert found is not None, "it was measured"
+    said = []
+    if isfinite(found.transactions_per_second_before) and isfinite(found.transactions_per_second_after):
+        rates = format_rate(found.transactions_per_second_before), format_rate(found.transactions_per_second_after)
+        said.append(f"{rates[0]} -> {rates[1]} {found.work}/s")
+    if isfinite(found.latency_before) and isfinite(found.latency_after):
+        said.append(f"{format_seconds(found.latency_before)} -> {format_seconds(found.latency_after)}")
+    elif isfinite(found.saved_ratio):
+        said.append(f"read wait {-found.saved_ratio:+.0%}")
+    return ", ".join([*said, found.judged])
 
 
 def _by_verdict(outcomes: Iterable[Outcome]) -> dict[OutcomeVerdict, int]:

@@ -14,11 +14,11 @@ from agent.model.answers.watching import (
     DatabaseStatus,
     DatabaseWatched,
     MoveWatched,
-    RoomOfSpace,
     StatusShown,
     TopShown,
 )
 from agent.model.states import ProposalState
+from agent.model.summary import named_lines
 from agent.model.units_of_measure import format_when
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import (
@@ -62,7 +62,7 @@ def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | Non
         "daemon": top.daemon,
         "window": top.window.sentence,
         "problems": [*(trouble for trouble in troubles if trouble), *status.groups_left_worse],
-        "spaces": [_space(space) for space in status.spaces or ()],
+        "spaces": list(status.spaces or ()),
         "read_times": {tier.name: tier.random_read_seconds for tier in status.tiers or ()},
         "waits": [] if snapshot is None else waits_of(snapshot),
         "proposals": [proposal for proposal in status.proposals if proposal.state is ProposalState.PROPOSED],
@@ -83,13 +83,6 @@ def waits_of(snapshot: Snapshot) -> list[tuple[str, float]]:
         if is_measured(figures)
     ]
     return waits
-
-
-def _space(space: RoomOfSpace) -> dict[str, Any]:
-    """A space with its fill, 0 to 1; None where its free room is not known."""
-    used, free = space.used_bytes, space.free_bytes
-    fill = None if used is None or free is None or used + free <= 0 else used / (used + free)
-    return {**mapping_of(space), "fill": fill}
 
 
 def _move(move: MoveWatched, top: DatabaseWatched, *, guarded: bool) -> dict[str, Any]:
@@ -115,6 +108,7 @@ def _template() -> Template:
         "ratio": format_ratio,
         "wait": format_wait,
         "sessions": format_sessions,
+        "lines": named_lines,
     }
     return environment.get_template("page.html")
 

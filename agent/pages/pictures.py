@@ -16,8 +16,9 @@ from typing import TypeVar
 from leather import Chart
 from leather.shapes import Line
 
-from agent.model.outcomes import OutcomeVerdict
-from agent.pages.content import Report, counted, join_numbers
+from agent.model.answers.report import WaitsAt
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.pages.content import Report, counted, result_of
 from agent.pages.figures import ReportFigures
 from agent.pages.plots import (
     HEAT,
@@ -42,6 +43,7 @@ from agent.pages.plots import (
     upward_from_zero,
 )
 from agent.studies.sizing import curve_of
+from agent.terminal.deciding import join_numbers
 from agent.terminal.tables import shorten_name
 from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
@@ -49,6 +51,7 @@ NAME_WIDTH = 20  # characters of a unit on an axis
 ROW_HEIGHT = 22
 FRAME_HEIGHT = 64  # of a plot of rows: axis, legend, margins
 MOST_ROWS = 20  # of moves
+MOST_RESULTS = 5  # proposals
 APART = 0.16  # of the height of a row: predicted above its middle, measured below
 SHARES = (-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0)  # ticks
 DASHES = ("", "5 3", "2 3", "8 3 2 3")
@@ -93,9 +96,16 @@ def _waits(report: Report, figures: ReportFigures) -> Figure | None:
     add(chart, Moments(MUTED), _moments(report, since, until), "moves")
     says = (
         f"Average sessions waiting for reads: {format_rate(points[0].waiting_sessions)} at first, "
-        f"{format_rate(points[-1].waiting_sessions)} at last, {format_rate(most)} at most. Dashed: a move has ended."
+        f"{format_rate(points[-1].waiting_sessions)} at last, {format_rate(most)} at most"
+        f"{_work_meanwhile(points[0], points[-1])}. Dashed: a move has ended."
     )
     return Figure(name="waits", title="Sessions waiting for reads", says=says, chart=chart)
+
+
+def _work_meanwhile(first: WaitsAt, last: WaitsAt) -> str:
+    """How much was done: as many sessions may wait while far more is done."""
+    rates = first.transactions_per_second, last.transactions_per_second
+    return f", while {format_rate(rates[0])} transactions/s became {format_rate(rates[1])}" if min(rates) > 0 else ""
 
 
 def _fills(report: Report, figures: ReportFigures) -> Figure | None:
@@ -194,6 +204,37 @@ def _per_second(rate: float) -> str:
 # -- moves -----------------------------------------------------------------------------------------------------------
 
 
+def _results(report: Report, _: ReportFigures) -> Figure | None:
+    """What sessions wait for one transaction, before and after what was measured, in bars from nothing on."""
+    found = [each for each in report.proposals if each.outcome is not None and _waits_known(each.outcome)]
+    found = found[-MOST_RESULTS:]
+    if not found:
+        return None
+    chart = Chart()
+    bars = [
+        (seconds, f"proposal {each.row.id}, {when}", format_seconds(seconds), color)
+        for each in found
+        if each.outcome is not None
+        for seconds, when, color in (
+            (each.outcome.wait_per_transaction_before, "before", MUTED),
+            (each.outcome.wait_per_transaction_after, "after", SERIES[0]),
+        )
+    ]
+    across_from_zero(chart, max(bar[0] for bar in bars), format_seconds)
+    rows_with_names(chart, [bar[1] for bar in bars])
+    add(chart, Bars(SERIES[0]), bars)
+    says = "Read wait of one transaction, as measured. " + " ".join(
+        f"Proposal {each.row.id}: {result_of(each)}." for each in found
+    )
+    height = FRAME_HEIGHT + 30 * len(bars)
+    return Figure(name="results", title="Waits before and after", says=says, chart=chart, height=height)
+
+
+def _waits_known(found: Outcome) -> bool:
+    ends = found.wait_per_transaction_before, found.wait_per_transaction_after
+    return found.measured and all(map(isfinite, ends)) and max(ends) > 0
+
+
 def _changes(_: Report, figures: ReportFigures) -> Figure | None:
     """The wait for one read of what was moved, before and after, on a logarithmic scale."""
     changes = figures.changes[-MOST_ROWS:]
@@ -288,6 +329,7 @@ def _sizing(_: Report, figures: ReportFigures) -> Figure | None:
 
 
 PICTURES: tuple[tuple[str, Draw, str], ...] = (
+    ("Waits before and after", _results, "no move of this time was measured yet"),
     ("Sessions waiting for reads", _waits, "it takes some minutes of watching by the daemon"),
     ("How full each tier is", _fills, "it takes plans of three hours, and the capacity of the tier's spaces"),
     ("Hottest units", _hot_units, "it takes a plan and two hours of watching"),
@@ -311,10 +353,11 @@ class Fact:
     alarming: bool = False
 
 
-def summary_of(report: Report, figures: ReportFigures) -> list[Fact]:
-    """What was done, what it brought, and how things are now, as far as that is known."""
+def cards_of(report: Report, figures: ReportFigures) -> list[Fact]:
+    """What came of it, what was done, and how things are now, as far as that is known."""
     totals = report.totals
     return [
+        Fact(title="result", text=report.result, alarming="hurt" in report.result),
         Fact(title="proposals", text=_count(totals.proposals, totals.proposals_by_state)),
         Fact(title="moves", text=_count(totals.moves, report.states)),
         Fact(title="moved", text=report.moved),
@@ -334,9 +377,9 @@ def _now(figures: ReportFigures) -> Iterator[Fact]:
     if waits and waits[0].sessions > 0:
         everything = sum(each.sessions for each in figures.spent)
         text = f"{waits[0].what}: {format_rate(waits[0].sessions)} of {format_rate(everything)} sessions"
-        yield Fact(title="longest wait", text=text)
+        yield Fact(title="longest wait for storage", text=text)
     if figures.fills and figures.tiers:
         tier, last = figures.tiers[0], figures.fills[-1]
         used, capacity = last.used_bytes.get(tier, 0), last.capacity_bytes.get(tier)
         full = f"{format_ratio(used / capacity)} of {format_bytes(capacity)}" if capacity else format_bytes(used)
-        yield Fact(title=f"in use on {tier}", text=full)
+        yield Fact(title=f"fill of {tier}", text=full)

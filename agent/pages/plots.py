@@ -477,13 +477,17 @@ def curve_figure(curve: Curve, *, width: int = WIDTH, height: int = HEIGHT) -> F
     reached = [_within(value, curve.most_per_hour) for value in curve.saved_per_hour]
     add(chart, Steps(SERIES[0]), [(0.0, 0.0), *zip(sizes, reached, strict=True)], "whole objects")
     right = curve.most_bytes / unit
-    add(chart, Marks(), [(curve.across(mark) * right, _up(curve, mark), words(curve, mark)) for mark in curve.marks])
+    marks = [(curve.across(mark) * right, _up(curve, mark), words(curve, mark)) for mark in curve.drawn]
+    if marks:
+        add(chart, Marks(), marks)
     return Figure(name="sizing", title=curve.title, says=says(curve), chart=chart, width=width, height=height)
 
 
 def words(curve: Curve, mark: ChartMark) -> str:
     """A named size with its figures."""
-    return f"{mark.name}: {format_bytes(mark.size_bytes)}, {format_ratio(mark.saved_per_hour / curve.most_per_hour)}"
+    beyond = "" if mark in curve.drawn else ", more than there is to put there"
+    share = format_ratio(mark.saved_per_hour / curve.most_per_hour)
+    return f"{mark.name}: {format_bytes(mark.size_bytes)}, {share}{beyond}"
 
 
 def says(curve: Curve) -> str:

@@ -42,6 +42,7 @@ def database_reported(
         database=report.database,
         since=report.since,
         until=report.until,
+        result=report.result,
         totals=report.totals,
         proposals=tuple(_proposal_reported(proposal) for proposal in report.proposals),
         pins=tuple(
@@ -71,6 +72,7 @@ def _proposal_reported(proposal: ProposalRecord) -> ProposalReported:
         created_at=row.proposal.created_at,
         wait_saved_per_hour_seconds=row.proposal.wait_saved_per_hour,
         forecast=forecast_shown(row.proposal.forecast),
+        summary=proposal.summary,
         bytes=row.proposal.bytes_moved,
         decisions=tuple(map(_decision_reported, proposal.decisions)),
         moves=tuple(map(_move_reported, proposal.moves)),
@@ -111,10 +113,10 @@ def _move_reported(move: MoveRecord) -> MoveReported:
 
 def html_page(report: Report, figures: ReportFigures) -> str:
     """One self-contained page without scripts; every text from a database is escaped."""
-    from agent.pages.pictures import pictures_of, summary_of
+    from agent.pages.pictures import cards_of, pictures_of
     from agent.pages.plots import VARIABLES  # only a page with pictures needs what draws them
 
-    shown = {"summary": summary_of(report, figures), "pictures": pictures_of(report, figures), "colors": VARIABLES}
+    shown = {"cards": cards_of(report, figures), "pictures": pictures_of(report, figures), "colors": VARIABLES}
     return page_environment().get_template("report.html").render(report=report, **shown)
 
 

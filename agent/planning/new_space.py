@@ -100,4 +100,9 @@ def how_to_configure(database: DatabaseConfig, space: str, tier: str) -> tuple[s
 
 def route_of_dropping(done: Route) -> Route:
     """The way back of a new space: the statements that were approved with it, which refuse where it holds something."""
-    return replace(done, name=DROP_SPACE, steps=done.undo_steps, undo_steps=(), tidy_steps=(), notes=())
+    back = None
+    if done.by_hand is not None:
+        back = replace(done.by_hand, statements=done.by_hand.undo, undo=())
+    return replace(
+        done, name=DROP_SPACE, steps=done.undo_steps, undo_steps=(), tidy_steps=(), notes=(), by_hand=back
+    )  # fmt: skip

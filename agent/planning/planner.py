@@ -33,8 +33,8 @@ from agent.model.proposals import (
     with_ways_back,
 )
 from agent.planning.allowance import BY_HAND_LASTS, budget_of, expiry_of, limits_of
-from agent.planning.routing import RouteRefusals, find_routes
-from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
+from agent.planning.routing import RouteRefusals, find_routes, for_its_carrier
+from agent.planning.situation import PinRule, around_people, pins_of, situation_of, with_rest
 from agent.sampling.experience import since_for, turnover_ratio_of, with_bytes_written, with_experience
 from agent.sampling.picture import Picture
 from connectors.kit.contract import Connector, NotRecorded, TellsCopies
@@ -121,6 +121,7 @@ def make_planning(
     situation = replace(situation_of(picture, database, ledger, settings, now), by_mean=as_it_looks)
     if mode is None:  # who asks for one by a command has perhaps removed the cause, and is not held up
         situation = with_rest(situation, database, ledger, settings, now)
+    situation = around_people(situation, database, ledger)
     habits = connector.copy_habits() if isinstance(connector, TellsCopies) else CopyHabits()
     situation = replace(
         situation,
@@ -155,7 +156,8 @@ def make_planning(
             continue
         plan = replace(plan, moves=tuple(map(_with_copy_time, plan.moves, costs)))
         return Planning(
-            situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
+            situation=situation, settings=settings, plan=plan,
+            routes=tuple(for_its_carrier(route, database) for route in routes), costs=costs, made_at=now, pins=pins,
             plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
         )  # fmt: skip
     # Not the part of the plan that has routes: groups belong together, and a demotion whose promotion has no way would

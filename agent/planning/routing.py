@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 
+from agent.config.models import DatabaseConfig
 from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, NotRecorded
 from connectors.kit.templates import StatementTemplate
 from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
@@ -211,6 +212,20 @@ def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _
         if move.reason is MoveReason.MAKE_ROOM and route.rewrites not in rewritten:
             gave_way[route.rewrites] = route
         rewritten |= {route.rewrites} - {""}
+
+
+BY_HAND = "by_hand is set for this database: people carry moves out, and hotplace sends no statement"
+
+
+def for_its_carrier(route: Route, database: DatabaseConfig) -> Route:
+    """The route for who carries moves of the database out; one that its engine leaves to a person stays as it is.
+
+    Of a route that was stored for another carrier, and of its way back, statements by hand are made again.
+    """
+    of_engine = route.by_hand is not None and route.by_hand.because != BY_HAND
+    if of_engine or not route.steps:
+        return route
+    return route.by_a_person(BY_HAND) if database.by_hand else replace(route, by_hand=None)
 
 
 def derives(connector: Connector, route: Route, template: StatementTemplate | None, now: datetime) -> bool:

@@ -16,18 +16,19 @@ import numpy as np
 
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import ProposalRow
+from agent.ledger.rows import ProposalRow, for_a_person
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove
-from agent.model.states import MoveState, ProposalState
+from agent.model.states import IN_HAND, MoveState, ProposalState
+from agent.model.units_of_measure import format_when
 from agent.planning.allowance import expiry_of, limits_of
 from agent.planning.full_spaces import with_full_spaces
 from agent.sampling.experience import keys_that_gave_way
 from agent.sampling.picture import Picture
 from agent.sampling.prediction_errors import past_predictions
 from connectors.model.moves import find_container
-from connectors.model.observation import F64, I8, I64, Catalog, Space
-from policies.evidence.capacity import with_growth
+from connectors.model.observation import F64, I8, I64, NO_WIDE, Catalog, Space
+from policies.evidence.capacity import with_growth, with_reserved
 from policies.evidence.prices import cool_down_left, owed_seconds, with_bounded_waits
 from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours, paced_by_hours
 from policies.model.confidence import OUTCOMES, Foretold, PastForecast
@@ -220,6 +221,28 @@ def with_rest(
         situation, cooling_seconds=np.maximum(situation.cooling_seconds, resting),
         owed_seconds=None if owed is None else np.where(resting > 0, np.inf, owed),
     )  # fmt: skip
+
+
+def around_people(situation: Situation, database: DatabaseConfig, ledger: Ledger) -> Situation:
+    """The situation without what a person carries out: those units stay in this plan, and their targets keep room.
+
+    Their sources have no more room than now, as nobody knows when they leave.
+    """
+    handed = for_a_person(ledger.moves.rows(database=database.name, states=IN_HAND))
+    if not handed:
+        return situation
+    units, no_route, no_wide = situation.units, dict(situation.no_route), dict(situation.no_wide)
+    taken: dict[str, int] = {}
+    for row in handed:
+        move = row.move
+        taken[move.to_space] = taken.get(move.to_space, 0) + move.size_bytes + move.route.transient_bytes
+        until = format_when(row.expires_at)
+        why = f"a person is to bring it to {move.to_space} (move {row.id}), which hotplace looks for until {until}"
+        rows = rows_of_keys(units.key, set(move.route.bundle.unit_keys)).values()
+        no_route.update((units.key[at], why) for at in rows)
+        if units.wide is not None:
+            no_wide.update((units.wide_names[at], why) for at in {int(units.wide[row]) for row in rows} - {NO_WIDE})
+    return replace(situation, spaces=with_reserved(situation.spaces, taken), no_route=no_route, no_wide=no_wide)
 
 
 def pin_column(keys: Sequence[str], pins: Sequence[PinRule]) -> I8:

@@ -9,12 +9,14 @@ them at level ``auto``; else they wait for a decision like any other proposal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agent.config.models import DatabaseConfig
 from agent.ledger.rows import RuleRow, RuleState
 from agent.model.proposals import ROLLING, Proposal, ProposedMove, purpose_of_template
 from agent.planning.allowance import BY_HAND_LASTS
+from agent.planning.routing import for_its_carrier
 from connectors.kit.contract import Connector, FillsTemplates
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.formatting import format_bytes
@@ -43,7 +45,7 @@ def unweighed_proposal(
         asked_by: the person, where one did.
         expires_at: when it can no longer be approved; None: when any proposal made now expires.
     """
-    moves = tuple(moves)
+    moves = tuple(replace(move, route=for_its_carrier(move.route, database)) for move in moves)
     lasts = timedelta(seconds=database.proposal_expires_seconds)
     if any(move.by_hand for move in moves):
         lasts = max(lasts, BY_HAND_LASTS)

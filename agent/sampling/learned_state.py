@@ -186,8 +186,8 @@ class Fill:
     """One look at all tiers."""
 
     at: datetime
-    used_bytes: dict[str, int]  # by tier
-    capacity_bytes: dict[str, int | None]  # None: of a space of the tier it is not known
+    used_bytes: dict[str, int]  # by tier, of the volumes of its spaces, whatever takes them
+    capacity_bytes: dict[str, int | None]  # of those volumes; None: of a space of the tier it is not known
 
 
 def fill_of(at: datetime, situation: Situation) -> Fill:
@@ -196,8 +196,12 @@ def fill_of(at: datetime, situation: Situation) -> Fill:
     capacity: dict[str, int | None] = {}
     for row, tier in enumerate(situation.tiers):
         within = [situation.spaces[space] for space in np.flatnonzero(situation.tier_of_space == row)]
-        known = [space.capacity_bytes for space in within if space.capacity_bytes is not None]
-        used[tier.name] = sum(space.used_bytes for space in within)
+        volumes = [space.volume for space in within]
+        known = [volume.capacity_bytes for volume in volumes if volume is not None]
+        used[tier.name] = sum(
+            space.used_bytes if volume is None else volume.used_bytes
+            for space, volume in zip(within, volumes, strict=True)
+        )
         capacity[tier.name] = sum(known) if len(known) == len(within) else None
     return Fill(at=at, used_bytes=used, capacity_bytes=capacity)
 

@@ -63,6 +63,7 @@ class Cycle:
 
     taken_at: datetime
     units: int
+    unread_units: int  # of them, whose counters were too many to be read this time
     server_seconds: float
     seconds: float  # the whole cycle by the agent's clock
     sentence: str
@@ -172,9 +173,13 @@ class Sampler:
         if demand is not None and self._clock.monotonic() >= self._save_at:
             with self._without_ledger():
                 self.save()
+        unread = 0 if sample.unread is None else len(sample.unread)
+        if sample.unread_sentence:
+            sentence = f"{sentence}; {sample.unread_sentence}"
         return Cycle(
             taken_at=sample.taken_at,
             units=len(self.catalog.units),
+            unread_units=unread,
             server_seconds=sample.server_seconds,
             seconds=self._clock.monotonic() - started,
             sentence=sentence,

@@ -25,10 +25,12 @@ from agent.moving.reconciler import half_done_of
 from agent.moving.settling import Settling
 from agent.service.leasing import Leasing
 from agent.service.observing import Observing
+from agent.service.sending import facts_of
 from agent.service.snapshot import Snapshot
 from connectors.kit.contract import Clock, Connector
 
 log = EventLog(__name__)
+ASK_AGAIN_SECONDS = 15.0  # whether anything may be sent, for all that show it; each statement asks for itself
 TRUST_AGAIN_SECONDS = 60.0  # from one look at a ledger that was not trusted to the next: each reads the whole chain
 LET_GO = "It keeps no agent from acting; hotplace doctor names it and says how to end it."
 
@@ -80,6 +82,7 @@ class Acting:
         self._stopping = threading.Event()
         # With dry_run the reading session holds it, because none that could write is ever opened.
         self.leasing = Leasing(database.name, ledger.leases, lambda: observing.connector if dry_run else self.connector)
+        self._ask_again = -math.inf  # on the monotonic clock: when the ledger is asked whether anything may be sent
         self._trust_again = -math.inf  # on the monotonic clock: when the ledger is worth another look
         self._half_done = half_done_of(ledger, database.name)
 
@@ -125,10 +128,13 @@ class Acting:
             return ()
         if not self._dry_run:
             self._restore_lost()
+        self.look_at_sending()
         behind = self._snapshot.leftovers or self._half_done
         if self._dry_run or not (behind or self._ledger.moves.has_pending_moves(self._database.name)):
             self._look_at_trust(())
             return ()
+        if self._ledger.stops.in_force(self._database.name) is not None:
+            return ()  # what is left behind, or was interrupted, waits too: to end it would send statements
         # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.
         has_work = self.executor.has_work()
         self._snapshot.foreground_read_seconds = self.executor.foreground_seconds
@@ -156,6 +162,23 @@ class Acting:
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self._snapshot.groups_left_worse = self._groups.look(self.connector)
         return done
+
+    def look_at_sending(self, *, at_once: bool = False) -> None:
+        """Ask the ledger whether anything may be sent, unless that was done a moment ago.
+
+        Args:
+            at_once: however short the moment.
+        """
+        now = self._clock.monotonic()
+        if now < self._ask_again and not at_once:
+            return
+        self._ask_again = now + ASK_AGAIN_SECONDS
+        snapshot = self._snapshot
+        facts = facts_of(self._ledger, self._database, dry_run=self._dry_run, untrusted=snapshot.untrusted)
+        snapshot.sending_facts = facts
+        if not snapshot.untrusted and facts.untrusted:
+            snapshot.untrusted = facts.untrusted
+            self._trust_again = now + TRUST_AGAIN_SECONDS
 
     def _look_at_trust(self, spoiled: Sequence[str]) -> None:
         """Where the ledger was not trusted, ask again: no statement does while there is nothing to carry out.

@@ -37,7 +37,7 @@ from agent.config.files import load
 from agent.config.models import STALE_SAMPLES, Config, DatabaseConfig
 from agent.config.tiers import Storage
 from agent.ledger.chain.signed import ApprovalRule
-from agent.ledger.errors import AWAY, LedgerError
+from agent.ledger.errors import AWAY, LedgerError, LedgerMovedAway
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistorySettings
 from agent.model.clock import repeat_in_background
@@ -103,7 +103,7 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
             if each.keeps_failing and each.failing_since is not None and name != SAMPLE  # of samples ``stalled`` tells
         ),
         server_changes=tuple(each for each in snapshot.server_changes if abs(now - each.at) <= LOOKS_BACK),
-        rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
+        rooms=() if snapshot.storage is None else rooms_of(snapshot.storage),
         lost={} if snapshot.storage is None else _find_lost_spaces(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )
@@ -132,14 +132,17 @@ def _why_stalled(snapshot: Snapshot, sample_seconds: float, now: datetime) -> st
     return f"it was last sampled {format_when(cycle.taken_at)}: {snapshot.error}"
 
 
-def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
+def rooms_of(storage: Storage) -> tuple[SpaceRoom, ...]:
     """Every managed space whose free bytes are known."""
     return tuple(
         SpaceRoom(
-            space=space.name, tier=storage.tiers[tier].name, used_bytes=space.used_bytes, free_bytes=space.free_bytes
+            space=space.name,
+            tier=storage.tiers[tier].name,
+            free_bytes=volume.free_bytes,
+            fill_ratio=volume.fill_ratio,
         )
         for tier, space in zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
-        if tier >= 0 and space.free_bytes is not None
+        if tier >= 0 and (volume := space.volume) is not None and volume.fill_ratio is not None
     )
 
 
@@ -264,6 +267,7 @@ class Daemon:
                     elif self._timetable is not None:
                         self._timetable.follow_clock()
                     self._follow()
+                    self._require_in_use()
             finally:
                 self._shut_down()
 
@@ -318,9 +322,12 @@ class Daemon:
         return [watch.snapshot for watch in self._watches.values()]
 
     def readiness(self) -> tuple[bool, str]:
-        """Whether every database was sampled lately, and a sentence."""
+        """Whether every database was sampled lately and no person has to mend its ledger first, and a sentence."""
         now = self._clock.now()
         late = []
+        states = {watch.database.name: watch.snapshot.sending(now) for watch in self._watches.values()}
+        hindered = {name: state for name, state in states.items() if state is not None and not state.allowed}
+        said = "; ".join(f"{name}: {state.sentence}" for name, state in hindered.items())
         for watch in self._watches.values():
             if watch.stands_by:
                 continue
@@ -328,7 +335,9 @@ class Daemon:
             allowed = STALE_SAMPLES * watch.database.sample_seconds
             if cycle is None or (now - cycle.taken_at).total_seconds() > allowed:
                 late.append(watch.database.name)
-        return not late, f"no fresh sample of {', '.join(late)}" if late else "ready"
+        if late:
+            return False, f"no fresh sample of {', '.join(late)}"
+        return not any(state.needs_a_person for state in hindered.values()), f"ready; {said}" if said else "ready"
 
     # -- start and stop ------------------------------------------------------------------------------------------
 
@@ -340,7 +349,20 @@ class Daemon:
                 return self._asked.get(timeout=LISTEN_SECONDS)
         return None
 
+    def _require_in_use(self) -> None:
+        """End where the ledger was moved away: what is written to it is refused, and another one has taken its place.
+
+        Raises:
+            LedgerMovedAway: it was.
+        """
+        if where := self._ledger.moved_to() if not self._ledger.is_shared else "":
+            raise LedgerMovedAway(
+                f"the ledger {self._ledger.name} was moved to {where}",
+                advice="Name that ledger in the configuration, and start the service again.",
+            )
+
     def _start(self) -> None:
+        self._require_in_use()
         self._watches = self._make_watches(self.config)
         if (held := self._claim(self._watches.values())) and not self._standby:
             raise held[0]
@@ -351,6 +373,11 @@ class Daemon:
         self._timetable = self._schedule()
         self._timetable.start()
         log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
+        for name, watch in self._watches.items():
+            watch.acting.look_at_sending(at_once=True)
+            state = watch.snapshot.sending(self._clock.now())
+            if state is not None and not state.allowed:
+                log.warning("sends nothing", database=name, why=state.sentence, advice=state.next_step)
 
     def _claim(self, watches: Collection[Watch]) -> list[LeaseHeld]:
         """Take the leases; on a shared ledger, stand by where one was not to be had. Why some are another agent's."""
@@ -394,7 +421,14 @@ class Daemon:
 
     def _registry(self) -> CollectorRegistry:
         registry = CollectorRegistry()
-        registry.register(AgentCollector(self.snapshots, top_units=self.config.metrics.top_units, now=self._clock.now))
+        registry.register(
+            AgentCollector(
+                self.snapshots,
+                top_units=self.config.metrics.top_units,
+                now=self._clock.now,
+                acts=lambda: (self.config.level, self.config.dry_run),
+            )
+        )
         ProcessCollector(registry=registry)
         GCCollector(registry=registry)
         return registry

@@ -17,12 +17,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel
 
 from agent.config.errors import ConfigError
 from agent.config.models import Config, DatabaseConfig, LedgerConfig, LedgerServer
 from agent.config.tiers import Storage
+from agent.ledger.ledger import Ledger
+from agent.ledger.store.schema import HEAD
 from agent.model.signatures import SignatureInvalid, Signers
 from agent.planning.first_tier import next_step, what_is_missing
+from agent.service.sending import Hindrance, Sending, facts_of, judge
 from connectors.kit.contract import (
     AuthenticationFailed,
     Clock,
@@ -30,10 +34,12 @@ from connectors.kit.contract import (
     DriverMissing,
     HotplaceError,
     PrivilegeMissing,
+    TriesMoves,
 )
-from connectors.kit.findings import Finding, Remedy
+from connectors.kit.files import is_read_by_others
+from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.kit.registry import install_command
-from connectors.kit.settings import SecretUnavailable
+from connectors.kit.settings import SecretSource, SecretUnavailable
 from connectors.model.blocks import SeesValues
 from connectors.model.formatting import format_bytes, format_ratio
 from connectors.model.observation import Catalog, Identity, Space
@@ -112,6 +118,42 @@ def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterat
         )
 
 
+def sending_findings(config: Config, database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+    """Whether anything could be sent to a database, as the ledger is now: it is neither made nor migrated."""
+    place = config.ledger
+    try:
+        found = Ledger.as_it_is(place.place, clock, anchors=place.anchors, busy_seconds=TIMEOUT_SECONDS)
+        if found is None:
+            yield Finding.info("sending", "there is no ledger yet: the first command that needs one makes it")
+            return
+        ledger, revision = found
+        with closing(ledger):
+            if revision != HEAD:
+                yield Finding.info(
+                    "sending",
+                    f"the tables of the ledger are those of an earlier hotplace ({revision}, ours {HEAD}): the first "
+                    "command that opens it brings them up to date",
+                    "Back the ledger up first, and run that command as the user of the service.",
+                    values={"revision": revision},
+                )  # fmt: skip
+                return
+            yield _sending_finding(judge(facts_of(ledger, database, dry_run=config.dry_run), clock.now()))
+    except HotplaceError as error:
+        yield Finding.error("sending", str(error), error.advice)
+
+
+def _sending_finding(sending: Sending) -> Finding:
+    values = {"state": sending.state}
+    if sending.allowed:
+        return Finding.ok("sending", sending.sentence, values=values)
+    remedy = f"Next: {sending.next_step}." if sending.next_step else ""
+    if sending.needs_a_person or sending.hindrance is Hindrance.LEDGER_AWAY:
+        return Finding.error("sending", sending.sentence, remedy, values=values)
+    if sending.hindrance is Hindrance.STOPPED:
+        return Finding.warning("sending", sending.sentence, remedy, values=values)
+    return Finding.info("sending", sending.sentence, remedy, values=values)
+
+
 WATCHING = "connection"
 MOVING = "move_connection"
 MOST_RATIO = 0.5  # of a database in a space that no tier has: hardly meant so
@@ -134,13 +176,50 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     Returns:
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
-    findings = [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
+    findings = examine_machine(config)
+    if not any(finding.severity is Severity.ERROR and finding.code.startswith("ledger") for finding in findings):
+        findings += sending_findings(config, database, clock)
     findings += policy_findings(database)
-    watching = list(_examine_watching(database, clock))
+    tries = not config.dry_run
+    watching = list(_examine_watching(database, clock, tries=tries))
     if database.move_connection is None:
         return findings + watching
-    moving = list(_examine_moving(database, clock))
+    moving = list(_examine_moving(database, clock, tries=tries))
     return findings + _merge_accounts(watching, moving)
+
+
+def secret_findings(config: Config) -> Iterator[Finding]:
+    """Files with a password that users of this machine other than their owner may read."""
+    for path in sorted({source.file for source in _secrets_of(config) if source.file is not None}):
+        try:
+            exposed = is_read_by_others(path)
+        except OSError:
+            continue  # who needs it says that it cannot be read
+        if exposed:
+            yield Finding.warning(
+                "secret_file",
+                f"other users of this machine may read the password in {path}",
+                f"chmod 600 {path}, and let it belong to the user that runs hotplace.",
+                values={"path": str(path)},
+            )
+
+
+def _secrets_of(part: object) -> Iterator[SecretSource]:
+    """Every place of a secret that a configuration names."""
+    if isinstance(part, SecretSource):
+        yield part
+    elif isinstance(part, BaseModel):
+        for name in type(part).model_fields:
+            yield from _secrets_of(getattr(part, name))
+    elif isinstance(part, tuple | list):
+        for each in part:
+            yield from _secrets_of(each)
+
+
+def examine_machine(config: Config) -> list[Finding]:
+    """Every finding that is about no database."""
+    machine = (packages_finding(), *_ledger_findings(config), approval_finding(config.signers))
+    return [*machine, *secret_findings(config)]
 
 
 def packages_finding() -> Finding:
@@ -233,28 +312,44 @@ def storage_findings(storage: Storage, head_room_ratio: float, held_bytes: Seque
             yield _not_managed(space.name, held, everything)
 
 
-def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+def _examine_watching(database: DatabaseConfig, clock: Clock, *, tries: bool) -> Iterator[Finding]:
     """The account that watches, and the storage as it sees it."""
     try:
         with closing(database.connect(clock)) as connector:
             yield _connection_finding(connector.identify(), WATCHING)
-            moves_too = database.move_connection is None
+            moves_too = database.move_connection is None and not database.by_hand
             findings, catalog = connector.doctor(), connector.catalog()
             findings = _without_foreign_spaces(findings, database, catalog)
             yield from (finding for finding in findings if moves_too or not finding.about_moving)
             yield from values_finding(database, connector)
             yield from _storage(database, catalog)
+            if moves_too and tries:
+                yield from _trial(database, connector, catalog)
     except HotplaceError as error:
         yield _error_finding(error, WATCHING)
 
 
-def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+def _trial(database: DatabaseConfig, connector: Connector, catalog: Catalog) -> tuple[Finding, ...]:
+    """What a move of something of its own, rolled back, shows of moves to the spaces of tiers."""
+    try:
+        storage = database.resolve_spaces(catalog)
+    except ConfigError:
+        return ()  # ``_storage`` says what is wrong
+    managed = [space for space, row in zip(storage.spaces, storage.tier_of_space, strict=True) if row >= 0]
+    spaces = [space.name for space in managed if not space.lost]
+    return connector.try_moves(spaces) if spaces and isinstance(connector, TriesMoves) else ()
+
+
+def _examine_moving(database: DatabaseConfig, clock: Clock, *, tries: bool) -> Iterator[Finding]:
     """The account that moves: what it lacks, and whether it reaches the same database as the one that watches."""
     try:
         with closing(database.connect_mover_side(clock)) as moving:
             identity = moving.identify()
             yield _connection_finding(identity, MOVING)
-            yield from _without_foreign_spaces(moving.doctor(), database, moving.catalog())
+            catalog = moving.catalog()
+            yield from _without_foreign_spaces(moving.doctor(), database, catalog)
+            if tries:
+                yield from _trial(database, moving, catalog)
         with closing(database.connect(clock)) as watching:
             watched = watching.identify()
     except HotplaceError as error:

@@ -22,8 +22,8 @@ from typing import Self
 
 from agent.config.models import STALE_SAMPLES
 from agent.ledger.ledger import Ledger
-from agent.ledger.overview import EVERY, AgentRow
-from agent.ledger.rows import OutcomeRow, ProposalRow
+from agent.ledger.overview import AgentRow
+from agent.ledger.rows import EVERY, OutcomeRow, ProposalRow
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import (
     APPROVED_PROPOSALS,

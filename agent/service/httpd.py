@@ -312,7 +312,7 @@ def _handler(
     wanted = f"Basic {b64encode(audience.password.encode()).decode()}".encode() if audience.password else b""
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers GET, and nothing else."""
+        """Answers GET and HEAD, and nothing else."""
 
         server_version = "hotplace"
         sys_version = ""
@@ -356,6 +356,8 @@ def _handler(
                 case _:
                     self._send(self._page(), may_pack=True)
 
+        do_HEAD = do_GET  # the same without the body: monitors ask so  # noqa: N815
+
         @property
         def _connections(self) -> Connections:
             assert isinstance(self.server, _Server)
@@ -394,7 +396,8 @@ def _handler(
             self.send_header("Content-Type", answer.content_type)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 (the base class's names)
             """Say nothing: a scrape every few seconds is no news."""

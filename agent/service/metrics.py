@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import COUNTED
 from agent.planning.ranking import UnitStanding
+from agent.service.sending import Hindrance
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import printable
 from policies.evidence.prices import HOUR, is_measured, waited_seconds
@@ -33,6 +34,7 @@ class AgentCollector(Collector):
         *,
         top_units: int,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        acts: Callable[[], tuple[str, bool]] = lambda: ("observe", True),
     ) -> None:
         """Wire it up.
 
@@ -40,10 +42,12 @@ class AgentCollector(Collector):
             snapshots: the present snapshot of every watched database.
             top_units: how many units are exported one by one.
             now: wall-clock time.
+            acts: the configured level, and whether it is a dry run.
         """
         self._snapshots = snapshots
         self._top_units = top_units
         self._now = now
+        self._acts = acts
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance: the registry then does not collect just to learn the names."""
@@ -64,9 +68,11 @@ class AgentCollector(Collector):
 
     def _families(self) -> Iterator[Metric]:
         every = list(self._snapshots())
+        yield self._info()
         yield _standing_by(every)
         snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
+        yield _sending(snapshots, self._now())
         yield from _jobs(snapshots)
         yield _locks_taken(snapshots)
         yield from _spaces(snapshots)
@@ -80,6 +86,17 @@ class AgentCollector(Collector):
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
         yield _insides(snapshots)
+
+    def _info(self) -> Metric:
+        """Which agent this is, and what it may do."""
+        from importlib.metadata import version
+
+        family = GaugeMetricFamily(
+            "hotplace_info", "1: which agent this is, and what it may do.", labels=("version", "level", "dry_run")
+        )
+        level, dry_run = self._acts()
+        family.add_metric([version("hotplace"), level, "true" if dry_run else "false"], 1.0)
+        return family
 
     def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
         """The agent's own health and cost."""
@@ -100,6 +117,11 @@ class AgentCollector(Collector):
             "hotplace_server_seconds", "Server time spent in the agent's own queries.", labels=DATABASE_LABELS
         )
         units = GaugeMetricFamily("hotplace_units", "Units seen in the catalog.", labels=DATABASE_LABELS)
+        unread = GaugeMetricFamily(
+            "hotplace_units_unread",
+            "Units whose counters the last sample did not read, because reading all of them takes too long.",
+            labels=DATABASE_LABELS,
+        )
         for snapshot in snapshots:
             labels = _labels(snapshot)
             up.add_metric(labels, float(snapshot.is_up(self._now())))
@@ -110,7 +132,22 @@ class AgentCollector(Collector):
                 age.add_metric(labels, (self._now() - snapshot.cycle.taken_at).total_seconds())
                 cycle.add_metric(labels, snapshot.cycle.seconds)
                 units.add_metric(labels, snapshot.cycle.units)
-        yield from (up, age, cycle, cycles, failures, server, units)
+                unread.add_metric(labels, snapshot.cycle.unread_units)
+        yield from (up, age, cycle, cycles, failures, server, units, unread)
+
+
+def _sending(snapshots: list[Snapshot], now: datetime) -> Metric:
+    """Whether anything may be sent to each database, and if not, why."""
+    states = ", ".join(Hindrance)
+    family = GaugeMetricFamily(
+        "hotplace_sending",
+        f"1 for the state now: allowed, or why nothing is sent ({states}).",
+        labels=("database", "state"),
+    )
+    for snapshot in snapshots:
+        if (sending := snapshot.sending(now)) is not None:
+            family.add_metric([snapshot.database, sending.state], 1)
+    return family
 
 
 def _standing_by(snapshots: list[Snapshot]) -> Metric:
@@ -162,7 +199,10 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """Room in every managed space, and how fast its tier answers."""
     labels = ("database", "space", "tier")
     free = GaugeMetricFamily("hotplace_space_free_bytes", "Free bytes of a space, where known.", labels=labels)
-    used = GaugeMetricFamily("hotplace_space_used_bytes", "Used bytes of a space.", labels=labels)
+    used = GaugeMetricFamily("hotplace_space_used_bytes", "Bytes of a space itself.", labels=labels)
+    fill = GaugeMetricFamily(
+        "hotplace_space_fill_ratio", "How full the volume of a space is, by everything on it.", labels=labels
+    )
     latency = GaugeMetricFamily(
         "hotplace_tier_random_read_seconds", "Random read time of a tier.", labels=("database", "tier", "source")
     )
@@ -175,9 +215,11 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
             used.add_metric([snapshot.database, space.name, name], space.used_bytes)
             if space.free_bytes is not None:
                 free.add_metric([snapshot.database, space.name, name], space.free_bytes)
+            if space.volume is not None and space.volume.fill_ratio is not None:
+                fill.add_metric([snapshot.database, space.name, name], space.volume.fill_ratio)
         for each in storage.tiers:
             latency.add_metric([snapshot.database, each.name, each.speed.source], each.speed.random_read_seconds)
-    yield from (free, used, latency)
+    yield from (free, used, fill, latency)
 
 
 def _lost_spaces(snapshots: list[Snapshot]) -> Metric:

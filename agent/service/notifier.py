@@ -245,8 +245,8 @@ class SpaceRoom:
 
     space: str
     tier: str
-    used_bytes: int
     free_bytes: int
+    fill_ratio: float  # of its volume
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,7 +308,7 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
         sentence = f"{facts.database}: the server has changed: {change.sentence}"
         yield _notice(facts, NoticeEvent.SERVER, change.at.isoformat(), sentence, "hotplace doctor", change.at)
     for room in facts.rooms:
-        if room.free_bytes < (1.0 - NEARLY_FULL) * (room.used_bytes + room.free_bytes):
+        if room.fill_ratio > NEARLY_FULL:
             yield _notice(
                 facts, NoticeEvent.FILLING, room.space, _filling(facts, room), "hotplace status", facts.now, lasts=True
             )
@@ -334,10 +334,8 @@ def _until(waiting: Waiting) -> str:
 
 
 def _filling(facts: NoticeFacts, room: SpaceRoom) -> str:
-    share = format_ratio(room.used_bytes / (room.used_bytes + room.free_bytes))
-    return (
-        f"{facts.database}: {room.space} (tier {room.tier}) is {share} full, {format_bytes(room.free_bytes)} are free"
-    )
+    full, free = format_ratio(room.fill_ratio), format_bytes(room.free_bytes)
+    return f"{facts.database}: {room.space} (tier {room.tier}) is {full} full, {free} are free"
 
 
 def _notice(

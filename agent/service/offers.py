@@ -8,9 +8,9 @@ from datetime import timedelta
 from agent.config.models import DatabaseConfig, Level
 from agent.ledger.errors import Refused
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import ProposalRow
+from agent.ledger.rows import ProposalRow, for_a_person
 from agent.ledger.state_names import PIN_REPORTS, RANKING, decision_of_proposal
-from agent.model.proposals import Proposal
+from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import IN_HAND, MoveState, ProposalState
 from agent.planning.advice import advice_on, pin_reports, reports_document, store_advice
 from agent.planning.decisions import archive_explanation, store_decision
@@ -46,14 +46,11 @@ class ProposalOffers:
         """Store a proposal and return its number.
 
         None where there is none, the level forbids it, approved moves are still to be done or an undo waits for its
-        answer. A proposal of the agent's own is not stored either while a person's proposal with the same question is
+        answer. Moves that a person carries out are planned around: only a proposal that names a unit of theirs is not
+        stored. A proposal of the agent's own is not stored either while a person's proposal with the same question is
         open, or if the same statements were rejected within the cool-down.
         """
-        if proposal is None or self._level is Level.OBSERVE:
-            return None
-        # A plan made while moves are under way starts from homes that are about to change, so it would propose what
-        # they are already doing.
-        if self._ledger.moves.rows(database=self._database.name, states=IN_HAND | {MoveState.UNDO_PROPOSED}):
+        if proposal is None or self._level is Level.OBSERVE or self._gets_in_the_way(proposal):
             return None
         if not proposal.asked_by and self._may_not_repeat(proposal):
             return None
@@ -94,12 +91,29 @@ class ProposalOffers:
                 approved.append(self._ledger.rules.approve(row.id))
         return tuple(approved)
 
+    def _gets_in_the_way(self, proposal: Proposal) -> bool:
+        """Whether approved moves are to be done before it, or a person carries out a move of the same unit."""
+        rows = self._ledger.moves.rows(database=self._database.name, states=IN_HAND | {MoveState.UNDO_PROPOSED})
+        handed = for_a_person([row for row in rows if row.state in IN_HAND])
+        planned_around = {row.id for row in handed} | {row.move.undoes for row in handed}
+        # A plan made while moves are under way starts from homes that are about to change, so it would propose what
+        # they are already doing.
+        if any(row.id not in planned_around for row in rows):
+            return True
+        taken = {key for row in handed for key in _units_of(row.move)}
+        return any(taken.intersection(_units_of(move)) for move in proposal.moves)
+
     def _may_not_repeat(self, proposal: Proposal) -> bool:
         """Whether a person has asked the same question, or has lately rejected the same answer."""
         if proposal.purpose in requested_purposes(self._ledger, self._database.name):
             return True
         rest = timedelta(seconds=self._database.policy_settings().cool_down_seconds)
         return self._ledger.proposals.was_rejected(proposal, self._clock.now() - rest)
+
+
+def _units_of(move: ProposedMove) -> frozenset[str]:
+    """Keys of what a move takes elsewhere, or of what it makes where it moves no unit."""
+    return frozenset({move.key, *move.route.bundle.unit_keys})
 
 
 def store_for_commands(ledger: Ledger, database: str, planning: Planning, ordered: Ordered) -> None:

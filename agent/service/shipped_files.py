@@ -5,6 +5,7 @@ They lie in ``deploy/`` of a checkout. A wheel carries them as ``agent/deploy`` 
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,6 +16,7 @@ class FileKind(StrEnum):
     """A folder of ``deploy/``."""
 
     PRIVILEGES = "privileges"
+    REMOVAL = "removal"  # of what those give
     SYSTEMD = "systemd"
     PROMETHEUS = "prometheus"
     GRAFANA = "grafana"
@@ -41,3 +43,22 @@ def engines() -> tuple[str, ...]:
 def files_of_engine(kind: FileKind, engine: str) -> tuple[Path, ...]:
     """The files of a kind that are for one engine, by name."""
     return tuple(path for path in files(kind) if path.name.startswith(f"{engine}-"))
+
+
+_GRANT = re.compile(r"^GRANT (?P<what>.+?)\s+TO (?P<whom>[^;]+);", re.MULTILINE | re.DOTALL)
+_OF_ROUTINE = re.compile(r"EXECUTE ON (?:FUNCTION|PROCEDURE)\b")
+
+
+def revokes(script: str) -> str:
+    r"""A script that takes back what the GRANTs of another one give, the last one first.
+
+    For engines whose logins are those of the operating system, so that no DROP of a login takes its rights along.
+
+    >>> revokes("GRANT SELECT ON A.B TO USER U;\nGRANT EXECUTE ON FUNCTION A.F TO USER U;\n")
+    'REVOKE EXECUTE ON FUNCTION A.F FROM USER U RESTRICT;\nREVOKE SELECT ON A.B FROM USER U;\n'
+    """
+    lines = [
+        f"REVOKE {found['what']} FROM {found['whom']}{' RESTRICT' if _OF_ROUTINE.match(found['what']) else ''};\n"
+        for found in _GRANT.finditer(script)
+    ]
+    return "".join(reversed(lines))

@@ -24,6 +24,7 @@ from agent.planning.read_times import tiers_shown
 from agent.sampling.sampler import Cycle
 from agent.service.notifier import Waiting
 from agent.service.process import start_of
+from agent.service.sending import Sending, SendingFacts, judge
 from agent.service.server_facts import ServerChange
 from connectors.model.observation import Identity, RoleFigures
 from policies.model.plan import Plan
@@ -118,6 +119,7 @@ class Snapshot:
     stands_by: bool = False  # another agent watches this database and acts on it
     ledger_error: str = ""  # why the ledger takes nothing now; "": it does
     spooled: int = 0  # intervals of this machine whose hours the ledger lacks
+    sending_facts: SendingFacts | None = None  # as the ledger said lately; None: it was not asked yet
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
@@ -128,6 +130,16 @@ class Snapshot:
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
     undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start
     last_outcome: Outcome | None = None  # undos left out
+
+    def sending(self, now: datetime) -> Sending | None:
+        """Whether anything may be sent, by what is known now; None before the ledger was asked."""
+        if self.sending_facts is None:
+            return None
+        facts = replace(
+            self.sending_facts, ledger_error=self.ledger_error or self.sending_facts.ledger_error,
+            untrusted=self.untrusted, stands_by=self.stands_by,
+        )  # fmt: skip
+        return judge(facts, now)
 
     def is_up(self, now: datetime) -> bool:
         """Whether the last cycle succeeded, and none has been under way for longer than until the next is due."""
@@ -229,7 +241,7 @@ def _plain(answer: object) -> dict[str, Any]:
 
 
 def _rooms(storage: Storage) -> list[dict[str, Any]]:
-    """Used, free and capacity bytes of each space with its tier, fastest first; spaces without a tier are last."""
+    """Bytes and fill of each space with its tier, fastest first; spaces without a tier are last."""
     names = [tier.name for tier in storage.tiers]
     tiered = sorted(
         zip(storage.tier_of_space.tolist(), storage.spaces, strict=True), key=lambda pair: (pair[0] < 0, pair[0])
@@ -241,6 +253,7 @@ def _rooms(storage: Storage) -> list[dict[str, Any]]:
             "used_bytes": space.used_bytes,
             "free_bytes": space.free_bytes,
             "capacity_bytes": space.capacity_bytes,
+            "fill_ratio": None if space.volume is None else space.volume.fill_ratio,
         }
         for tier, space in tiered
     ]

@@ -46,6 +46,7 @@ from agent.terminal.charts import ChartMark, Curve
 from agent.terminal.wording import forecast_shown
 from connectors.kit.contract import Clock
 from policies.evidence.capacity import DAY
+from policies.evidence.workload import CLOSED, OPEN
 from policies.model.plan import Plan, Situation, Verdict
 from policies.model.settings import (
     GIB,
@@ -75,6 +76,14 @@ KNEE_MEANS = (
 QUEUES_MEAN = (
     "savings reckon with the queues that remain, while as many sessions as now ask again the sooner; "
     "between: with queues as long as they are, and if no more work came however short they got"
+)
+QUEUES_OPEN = (
+    "savings reckon with the queues that remain, while as much work arrives as now, as hours or outcomes show; "
+    "between: with queues as long as they are, and the same"
+)
+QUEUES_EITHER = (
+    "savings reckon with the queues that remain, if clients ask as soon as they are answered, which is not known yet; "
+    "between: with queues as long as they are, and if work arrives by itself"
 )
 QUEUES_UNKNOWN = (
     "savings are at today's latencies: sessions are not counted here, "
@@ -217,6 +226,11 @@ def answer_of(
     )
 
 
+def _savings_definition(z: Sizing) -> str:
+    by_load = {CLOSED: QUEUES_MEAN, OPEN: QUEUES_OPEN}
+    return by_load.get(z.load, QUEUES_EITHER) if z.sessions_known else QUEUES_UNKNOWN
+
+
 def _with_all_fast(situation: Situation, settings: PolicySettings, work: str) -> WorkForecast | None:
     """What sessions get done with everything that is managed on the fastest tier."""
     if not situation.heat.observed_seconds.any():
@@ -304,7 +318,7 @@ def database_sized(answer: SizingAnswer, files: CurveFiles) -> DatabaseSized:
         with_splits=None if answer.splits is None else _with_splits(answer.splits),
         watched_seconds=answer.watched_seconds,
         sessions_known=z.sessions_known,
-        savings_definition=QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
+        savings_definition=_savings_definition(z),
         present_size_known=z.present_known,
         present=_size_offered(answer, z.present),
         planned_tier=None if answer.planned_tier is None else _planned_shown(answer.planned_tier),

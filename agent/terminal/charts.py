@@ -55,8 +55,13 @@ class Curve:
         return self.saved_per_hour[max(0, at)] / self.most_per_hour
 
     def across(self, mark: ChartMark) -> float:
-        """How far to the right a mark is, 0 to 1; a size beyond the end stands at the end."""
-        return min(1.0, mark.size_bytes / self.most_bytes)
+        """How far to the right a mark is, 0 to 1."""
+        return mark.size_bytes / self.most_bytes
+
+    @property
+    def drawn(self) -> tuple[ChartMark, ...]:
+        """The marks that lie within the picture: one beyond its end would look like a smaller size there."""
+        return tuple(mark for mark in self.marks if mark.size_bytes <= self.most_bytes)
 
 
 def text_chart(curve: Curve, width: int) -> list[str]:
@@ -67,7 +72,7 @@ def text_chart(curve: Curve, width: int) -> list[str]:
         size = column / (columns - 1) * curve.most_bytes
         for share, sign in ((curve.upper(size), UPPER), (curve.share_at(size), REACHED)):
             grid[_line(share)][column] = sign
-    for mark in curve.marks:
+    for mark in curve.drawn:
         row, column = grid[_line(mark.saved_per_hour / curve.most_per_hour)], round(curve.across(mark) * (columns - 1))
         taken = row[column] not in (" ", REACHED, UPPER)
         row[column + (1 if column + 1 < columns else -1) if taken else column] = mark.sign

@@ -16,6 +16,7 @@ from agent.model.units_of_measure import format_when
 from agent.terminal.errors import CommandError, ExitCode, not_written
 from connectors.model.formatting import comment, commented, format_bytes, format_sessions, is_plain, written
 from connectors.model.moves import ByHand
+from connectors.model.new_space import makes_or_drops_space
 
 Hand = tuple[ProposedMove, ByHand]
 
@@ -115,8 +116,8 @@ def _gain(saves: float) -> str:
 
 def _of_move(move: ProposedMove, hand: ByHand, after: Sequence[int]) -> list[str]:
     gain = f"; {_gain(move.wait_saved_per_hour)}" if move.wait_saved_per_hour else ""
-    where = f"{move.what} from {move.from_space} to {move.to_space}"
-    lines = [comment(f"move {move.ordinal}: {where}, {format_bytes(move.size_bytes)}{gain}")]
+    where = f" from {move.from_space} to {move.to_space}, {format_bytes(move.size_bytes)}{gain}"
+    lines = [comment(f"move {move.ordinal}: {move.what}{'' if makes_or_drops_space(move.route) else where}")]
     if after:
         numbers = ", ".join(map(str, after))
         lines.append(comment(f"only after move {numbers}, which hotplace carries out: hotplace history shows when"))
@@ -145,5 +146,6 @@ def _way_back(hands: Sequence[Hand]) -> Iterator[str]:
     if back:
         yield comment("The way back of each move; what comes before and after all of them is as above:")
     for move, hand in back:
-        yield comment(f"move {move.ordinal}: {move.what} back to {move.from_space}")
+        to = "" if makes_or_drops_space(move.route) else f" back to {move.from_space}"
+        yield comment(f"move {move.ordinal}: {move.what}{to}")
         yield from commented(hand.undo)

@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -31,15 +30,6 @@ if TYPE_CHECKING:
 
 _LATER_LINE = re.compile(r"\n(?=[^ ])")
 NARROWEST = 20  # width at which prose is wrapped at least; a narrower terminal wraps it once more
-
-
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What can be shown before a question is answered."""
-
-    key: str
-    what: str
-    show: Callable[[], None]
 
 
 class Output:
@@ -217,20 +207,10 @@ class Output:
         """Text for another program, to the byte; on a terminal its control characters are still shown as escapes."""
         sys.stdout.write(printable(text, keep="\n\t") if self.terminal else text)
 
-    def ask(self, question: str, detail: Detail | None = None) -> bool:
-        """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no.
-
-        Args:
-            question: asked again after the detail.
-            detail: what the user may want to see before the answer.
-        """
-        choices = "y/N" if detail is None else f"y/N/{detail.key}={detail.what}"
-        while True:
-            self._err.print(_terminal().Text(f"{printable(question)} [{choices}] "), end="")
-            answer = sys.stdin.readline().strip().lower()
-            if detail is None or answer not in {detail.key, detail.what}:
-                return answer in {"y", "yes"}
-            detail.show()
+    def ask(self, question: str) -> bool:
+        """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no."""
+        self._err.print(_terminal().Text(f"{printable(question)} [y/N] "), end="")
+        return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _below_each_other(text: str) -> str:

@@ -9,7 +9,7 @@ from io import StringIO
 from rich.console import Console
 
 from agent.terminal.columns import Column, choose_columns
-from agent.terminal.output import Detail, Output
+from agent.terminal.output import Output
 from agent.terminal.tables import build_table
 from connectors.model.formatting import printable
 
@@ -60,7 +60,7 @@ class Transcript(Output):
         """What went wrong and what to do next."""
         self._write(f"error: {printable(what)}", *([f"next: {printable(advice)}"] if advice else []))
 
-    def ask(self, question: str, detail: Detail | None = None) -> bool:  # noqa: ARG002  # as Output
+    def ask(self, question: str) -> bool:  # noqa: ARG002  # as Output
         """No."""
         return False
 

@@ -3,8 +3,6 @@
 How a forecast of throughput and latency is written, the same on every surface: commands, JSON, report.
 
 Writes the names that an engine may give to one thing without a statement for each of them, and loses none.
-
-What matters of a proposal, in a few lines: read before its details, and again before the question.
 """
 
 from __future__ import annotations
@@ -31,37 +29,27 @@ from agent.model.answers.plans import (
 )
 from agent.model.outcomes import ComparedStatements, Outcome
 from agent.model.proposals import (
-    CLOSE_PART,
-    CONTAINER,
     DIGEST_SHOWN,
-    ROLLING,
-    SPACE,
-    SPLIT,
     Proposal,
     ProposedMove,
     WorkForecast,
     in_words,
 )
 from agent.model.states import MoveState
+from agent.model.summary import summary_of
 from agent.model.units_of_measure import format_when
-from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from connectors.model.formatting import (
     comment,
     commented,
-    exact_bytes,
-    format_bytes,
     format_rate,
-    format_ratio,
     format_seconds,
-    format_sessions,
-    format_wait,
     is_plain,
+    terminated,
     written,
 )
-from connectors.model.moves import ByHand, Locked, Route, Step
+from connectors.model.moves import ByHand, Route, Step
 from connectors.model.new_space import makes_or_drops_space
-from policies.model.moves import MoveReason, missed_wait_ratio
 
 
 def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
@@ -75,14 +63,14 @@ def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
         return [(title, f"{measured} now; not forecast: {forecast.why_not}")]
     ends = f"between {format_rate(forecast.per_second_low)} and {format_rate(forecast.per_second_high)}"
     asks = "" if forecast.load else "if clients ask as soon as they are answered: "
+    more = (("then busiest", forecast.busiest), ("then needed", "; ".join(forecast.needs)),
+            ("another limit", forecast.limit), ("interval wider", "; ".join(forecast.assumed)),
+            ("not modelled", ", ".join(forecast.unmodelled)))  # fmt: skip
     return [
         (title, f"{measured} now; {asks}{format_rate(then)} forecast, {ends}"),
         *_latency(forecast),
         *_open(forecast, measured),
-        *([("then busiest", forecast.busiest)] if forecast.busiest else []),
-        *([("another limit", forecast.limit)] if forecast.limit else []),
-        *([("interval wider", "; ".join(forecast.assumed))] if forecast.assumed else []),
-        *([("not modelled", ", ".join(forecast.unmodelled))] if forecast.unmodelled else []),
+        *(fact for fact in more if fact[1]),
     ]
 
 
@@ -92,8 +80,7 @@ def _latency(forecast: WorkForecast) -> list[tuple[str, str]]:
     known = [format_seconds(figure) for figure in figures if figure is not None]
     if len(known) < len(figures):
         return []
-    now, then, low, high = known
-    return [("latency", f"{now} now, {then} forecast, between {low} and {high}")]
+    return [("latency", "{} now, {} forecast, between {} and {}".format(*known))]
 
 
 def _open(forecast: WorkForecast, measured: str) -> list[tuple[str, str]]:
@@ -114,6 +101,7 @@ def forecast_shown(forecast: WorkForecast | None) -> ForecastShown | None:
         limit=forecast.limit or None,
         load=forecast.load or None,
         busiest=forecast.busiest or None,
+        needs=forecast.needs,
         assumed=forecast.assumed,
         unmodelled=forecast.unmodelled,
         certainty_ratio=forecast.certainty,
@@ -204,11 +192,6 @@ def _follows(one: str, two: str) -> bool:
 
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
-MOVE_COLUMNS = (
-    Column("#", number=True), Column("unit", name=True), Column("from", leaves=1), Column("to"),
-    Column("size", number=True), Column("saves", number=True), Column("copy", number=True, leaves=2),
-    Column("payback", number=True, leaves=3), Column("meanwhile"),
-)  # fmt: skip
 
 
 def count_of_moves(moves: Sized) -> str:
@@ -248,136 +231,6 @@ def state_text(state: MoveState) -> str:
     return "placed, undo proposed" if state is MoveState.UNDO_PROPOSED else state.words
 
 
-def print_value(out: Output, proposal: Proposal) -> None:
-    """The expected gain of the proposal; with the best possible and the ceiling if it was planned for gain."""
-    size, forecast = proposal.bytes_moved, forecast_facts(proposal.forecast)
-    moves = ("moves", f"{len(proposal.moves)}, {format_bytes(size)} ({exact_bytes(size)})")
-    if not proposal.wait_per_hour and not proposal.bound_per_hour:  # an undo has no comparison; or no session waits
-        out.facts([moves, saving(proposal), *forecast])
-        return
-    out.facts(
-        [
-            moves,
-            ("read wait now", format_wait(proposal.wait_per_hour)),
-            saving(proposal),
-            *_share(proposal),
-            *_relief(proposal),
-            *forecast,
-            ("best possible", f"{format_wait(proposal.bound_per_hour)}, {_missed(proposal)}"),
-            ("ceiling", _ceiling(proposal.ceiling_ratio)),
-        ]
-    )
-
-
-def _missed(proposal: Proposal) -> str:
-    """What the best possible plan might save beyond this one, as a share of all wait."""
-    missed = missed_wait_ratio(proposal.wait_per_hour, proposal.bound_per_hour, proposal.wait_saved_per_hour)
-    return f"{format_ratio(missed)} of the read wait beyond this" if missed >= 1e-5 else "which this is"
-
-
-def saving(proposal: Proposal) -> tuple[str, str]:
-    """What is expected, with the interval in which the outcome should lie, after its name: saved, or what it costs."""
-    means, low, high = proposal.wait_saved_per_hour, proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
-    if means < 0:
-        undone = ", as much as the moves that it takes back were predicted to save" if proposal.is_undo else ""
-        return "costs", f"{format_wait(-means)}{_between(high, low, -1)}{undone}"
-    return "saved", f"{format_wait(means)}{_between(low, high, 1)}"
-
-
-def _between(low: float | None, high: float | None, sign: int) -> str:
-    """Both ends of an interval, where they are known."""
-    if low is None or high is None:
-        return ""
-    return f", between {format_sessions(sign * low)} and {format_sessions(sign * high)}"
-
-
-def _share(proposal: Proposal) -> list[tuple[str, str]]:
-    """The share of all wait that is saved, with its interval: what the outcome will be held against."""
-    low, high = proposal.saved_ratio_low, proposal.saved_ratio_high
-    if low is None or high is None or not proposal.wait_per_hour:
-        return []
-    mean = format_ratio(proposal.wait_saved_per_hour / proposal.wait_per_hour)
-    return [("of the read wait", f"{mean}, between {format_ratio(max(0.0, low))} and {format_ratio(high)}")]
-
-
-def _relief(proposal: Proposal) -> list[tuple[str, str]]:
-    """The effect of shorter or longer queues on units that stay; no line where it is negligible."""
-    seconds = proposal.relief_per_hour or 0.0
-    if abs(seconds) < 1.0:
-        return []
-    if seconds < 0:
-        return [("queues", f"what is on faster storage already may cost {format_wait(-seconds)} more")]
-    return [("queues", f"what stays may be spared another {format_wait(seconds)}, if no more work comes")]
-
-
-def _ceiling(ratio: float | None) -> str:
-    """The ceiling by Amdahl's law."""
-    if ratio is None:
-        return "not known: the engine does not tell how long sessions execute"
-    return f"{format_ratio(ratio)} of session time is foreground I/O; commits and other waits may get shorter too"
-
-
-def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
-    """The moves in the order they would run, then what each blocks."""
-    out.table(MOVE_COLUMNS, [_move_cells(move) for move in moves])
-    for move in moves:
-        out.sentence(f"{move.ordinal}. {move.sentence}")
-        if move.route.by_hand is not None:
-            out.sentence(f"   by hand: {move.route.by_hand.because}")
-        if move.expected_bytes is not None:
-            out.sentence(f"   grows: {_growth(move)}")
-        out.sentence(f"   locks: {move.route.locks}")
-        if move.stall_seconds:
-            out.sentence(f"   stall: {_stall(move)}")
-        for line in (*_extra_costs(move), *_if_interrupted(move.route), *_goes_back(move)):
-            out.sentence(f"   {line}")
-        for note in move.route.notes:
-            out.sentence(f"   note: {note}")
-
-
-def _growth(move: ProposedMove) -> str:
-    """How large it is expected to be once it is moved, and up to which size the approval holds."""
-    now, then, most = (format_bytes(size or 0) for size in (move.size_bytes, move.expected_bytes, move.largest_bytes))
-    return f"{now} now, {then} expected when the approval ends; larger than {most} it is not moved"
-
-
-def _extra_costs(move: ProposedMove) -> list[str]:
-    """Log and follow-up work of a move, and their estimated cost to sessions."""
-    route, cost = move.route, move.cost
-    lines = [f"log: about {format_bytes(route.log_bytes)} ({route.log_volume})"]
-    for work in route.follow_up:
-        took = "duration unknown" if work.seconds is None else f"about {format_seconds(work.seconds)}"
-        lines.append(f"afterwards: {work.what} ({took})")
-    if cost is not None and cost.seconds > 0:
-        lines.append(
-            f"in addition to copying it costs sessions about {format_seconds(cost.seconds)}: "
-            f"{format_seconds(cost.log_seconds)} of log, {format_seconds(cost.blocked_seconds)} of locks, "
-            f"{format_seconds(cost.follow_up_seconds)} afterwards (estimated)"
-        )
-    return lines
-
-
-def _if_interrupted(route: Route) -> list[str]:
-    """How many statements may follow an interrupted attempt, what they lock and copy; the statements are in the SQL."""
-    if not route.tidy_steps:
-        return []
-    count = len(route.tidy_steps)
-    more = f"at most {count} more statement{'' if count == 1 else 's'}"
-    copies = f", which copy at most {format_bytes(route.tidy_bytes)}" if route.tidy_bytes else ""
-    return [
-        f"only if an attempt is interrupted: {more}{copies}",
-        *([f"   locks: {route.tidy_locks}"] if route.tidy_locks else []),
-    ]
-
-
-def _goes_back(move: ProposedMove) -> list[str]:
-    """What is approved with a move of a group for the case that the group cannot be completed."""
-    if not move.goes_back:
-        return []
-    takes = f"it takes about {format_seconds(move.copy_seconds)} and counts for windows and limits"
-    return [f"only if its group cannot be completed: it goes back to {move.from_space}, approved with it; {takes}"]
-
-
 def print_statements(out: Output, moves: Sequence[ProposedMove], *, in_full: bool = False) -> None:
     """The exact statements of the moves, those that only an interrupted attempt needs included (``move_sql``)."""
     out.heading("the exact statements")
@@ -392,17 +245,6 @@ def print_script(out: Output, script: str) -> None:
     """The lines of a script as they are; there is no other line in it than those that its writer began."""
     for line in script.rstrip("\n").split("\n"):
         out.line(line)
-
-
-def _stall(move: ProposedMove) -> str:
-    """Whom its lock keeps out for how long, in seconds."""
-    who = "sessions that write to it" if move.route.locked is Locked.WRITES else "sessions that use it"
-    if move.route.locked is Locked.BRIEFLY:
-        return f"{who} stand still for {format_seconds(move.route.lock_seconds)} at most"
-    waits = f", and {format_seconds(move.route.lock_seconds)} at most before while it waits for its lock"
-    still, between = format_seconds(move.stall_seconds or 0.0), move.stall_interval_seconds
-    ends = "" if between is None else f" ({format_seconds(between[0])} to {format_seconds(between[1])})"
-    return f"{who} stand still for about {still}{ends}{waits if move.route.lock_seconds else ''}"
 
 
 BY_A_PERSON = "by hand: hotplace sends none of it"
@@ -425,12 +267,12 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         said = route.by_hand.statements
         whole = map(written, said) if all(map(is_plain, said)) else commented(said)
         return "\n".join([*lines, comment(BY_A_PERSON), *whole]) + "\n"
-    lines += [written(_with_semicolon(setting)) for setting in route.prologue]
+    lines += [written(terminated(setting)) for setting in route.prologue]
     if route.patient_prologue:
         lines.append(comment("instead of these, where only background work that gives way is in the way:"))
-        lines += commented(map(_with_semicolon, route.patient_prologue))
+        lines += commented(map(terminated, route.patient_prologue))
     for step in route.steps:
-        lines += [comment(step.purpose), written(_with_semicolon(step.sql))]
+        lines += [comment(step.purpose), written(terminated(step.sql))]
     if move.goes_back:
         lines.append(comment("only if its group cannot be completed, to take it back:"))
         lines += [line for step in route.undo_steps for line in _as_comments(step.purpose, [step.sql])]
@@ -449,9 +291,16 @@ def _tidying(step: Step, *, in_full: bool) -> list[str]:
     return lines
 
 
+def with_other_names(step: Step) -> list[str]:
+    """The statements of a step; names that one of them may have instead stand behind it."""
+    found = other_names_of(step)
+    first, *others = found.statements
+    return [f"{first} -- or, in place of this name, {found.text}" if found.names else first, *others]
+
+
 def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     """Statements that who runs the script does not run, below what they are for."""
-    return [comment(purpose), *commented(map(_with_semicolon, statements))]
+    return [comment(purpose), *commented(map(terminated, statements))]
 
 
 def _end(interval: tuple[float, float] | None, at: int) -> float | None:
@@ -490,8 +339,14 @@ def planned_move(move: ProposedMove) -> PlannedMove:
     )
 
 
-def plan_shown(proposal: Proposal) -> PlanShown:
-    """A plan's value and moves as an answer has them."""
+def plan_shown(proposal: Proposal, moves: Sequence[ProposedMove] | None = None, number: int | None = None) -> PlanShown:
+    """A plan's value and moves as an answer has them.
+
+    Args:
+        proposal: the plan.
+        moves: those that would run; None: all.
+        number: of the proposal; None: it is not stored.
+    """
     return PlanShown(
         created_at=proposal.created_at,
         expires_at=proposal.expires_at,
@@ -507,6 +362,7 @@ def plan_shown(proposal: Proposal) -> PlanShown:
         gap_ratio=proposal.gap_ratio,
         ceiling_ratio=proposal.ceiling_ratio,
         forecast=forecast_shown(proposal.forecast),
+        summary=summary_of(proposal, proposal.moves if moves is None else moves, number),
         moves=tuple(planned_move(move) for move in proposal.moves),
     )
 
@@ -533,8 +389,8 @@ def route_shown(route: Route) -> RouteShown:
         notes=tuple(route.notes),
         prologue=tuple(route.prologue),
         patient_prologue=tuple(route.patient_prologue),
-        statements=_statements(route.steps),
-        undo=_statements(route.undo_steps),
+        statements=_statements(() if route.by_hand else route.steps),
+        undo=_statements(() if route.by_hand else route.undo_steps),
         if_interrupted=if_interrupted(route),
         by_hand=work_by_hand(route.by_hand),
     )
@@ -565,39 +421,6 @@ def if_interrupted(route: Route) -> IfInterrupted:
     )
 
 
-def _move_cells(move: ProposedMove) -> tuple[str, ...]:
-    return (
-        str(move.ordinal),
-        move.what,
-        f"{move.from_space} ({move.from_tier})",
-        f"{move.to_space} ({move.to_tier})",
-        format_bytes(move.size_bytes),
-        format_sessions(move.wait_saved_per_hour),
-        format_seconds(move.copy_seconds),
-        _payback(move),
-        "by hand" if move.by_hand else "online" if move.route.online else "blocks",
-    )
-
-
-_NO_PAYBACK: dict[str, str] = {
-    MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
-    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
-    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes", SPACE: "makes a space",
-}  # fmt: skip
-
-
-def _payback(move: ProposedMove) -> str:
-    """When the move has earned its cost; for what need not, what it is for."""
-    if move.payback_seconds is None:
-        return _NO_PAYBACK.get(move.reason, "none")
-    return format_seconds(move.payback_seconds)
-
-
-def _with_semicolon(sql: str) -> str:
-    text = sql.rstrip()
-    return text if text.endswith(";") else f"{text};"
-
-
 def outcome_shown(outcome: Outcome) -> OutcomeShown:
     """What was measured and what was predicted of it."""
     found = outcome.statements
@@ -607,62 +430,6 @@ def outcome_shown(outcome: Outcome) -> OutcomeShown:
 def _statements_compared(found: ComparedStatements) -> StatementsCompared:
     lists = {
         name: tuple(extend(StatementCompared, each) for each in changes)
-        for name, changes in (("slower", found.slower), ("faster", found.faster))
+        for name, changes in (("slower", found.slower), ("faster", found.faster), ("grown", found.grown))
     }
     return extend(StatementsCompared, found, **lists)
-
-
-NO_LOCK = "none: sessions read and write all the while"
-
-
-def essentials(number: int, proposal: Proposal, moves: Sequence[ProposedMove]) -> list[tuple[str, str]]:
-    """Names and values.
-
-    Args:
-        number: of the proposal.
-        proposal: what was expected of all of it.
-        moves: those that would run.
-    """
-    size = sum(move.size_bytes for move in moves)
-    lines = [
-        ("would run", f"{_count(moves, len(proposal.moves))}, {format_bytes(size)} ({exact_bytes(size)})"),
-        saving(proposal),
-        *_by_hand(moves),
-        ("longest stop", _longest_stop(moves)),
-        ("longest wait", _longest_wait(moves)),
-    ]
-    if not proposal.is_undo:
-        lines.append(("way back", f"hotplace undo --proposal {number} proposes it, at any time after the moves"))
-    return lines
-
-
-def _by_hand(moves: Sequence[ProposedMove]) -> list[tuple[str, str]]:
-    """How many of them a person carries out; no line where it is none."""
-    hands = [move for move in moves if move.by_hand]
-    return [("by hand", f"{count_of_moves(hands)}, by a person; hotplace sends no statement of it")] if hands else []
-
-
-def _count(moves: Sequence[ProposedMove], proposed: int) -> str:
-    return count_of_moves(moves) + ("" if len(moves) == proposed else f" of {proposed}")
-
-
-def _longest_stop(moves: Sequence[ProposedMove]) -> str:
-    """The move that keeps sessions out the longest."""
-    stops = [move for move in moves if move.stall_seconds]
-    if not stops:
-        return NO_LOCK
-    worst = max(stops, key=lambda move: move.stall_seconds or 0.0)
-    whom = "writes to" if worst.route.locked is Locked.WRITES else "all use of"
-    return f"about {format_seconds(worst.stall_seconds or 0.0)} without {whom} {worst.what}{_others(len(stops) - 1)}"
-
-
-def _others(count: int) -> str:
-    return f"; {count} more {'stops' if count == 1 else 'stop'} sessions for less" if count else ""
-
-
-def _longest_wait(moves: Sequence[ProposedMove]) -> str:
-    """The move behind which others may queue the longest while it waits for its lock."""
-    worst = max(moves, key=lambda move: move.route.lock_seconds, default=None)
-    if worst is None or not worst.route.lock_seconds:
-        return "no move makes others queue for a lock"
-    return f"{worst.what} may make others queue {format_seconds(worst.route.lock_seconds)} for its lock"

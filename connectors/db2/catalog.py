@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -293,7 +294,17 @@ def _table_space(storage: ServerStorage, space: TableSpace) -> Space:
         free_bytes=room,
         capacity_bytes=None if room is None else space.used_bytes + room,
         containers=containers_of(space),
+        lost=f"it is in state {space.state}" if is_unusable(space.state) else "",
     )
+
+
+def is_unusable(state: str) -> bool:
+    """Whether a table space in that state takes no data until a person acts; one that is backed up or rebalanced does.
+
+    >>> is_unusable("BACKUP_PENDING+OFFLINE"), is_unusable("REBAL_IN_PROGRESS")
+    (True, False)
+    """
+    return any(word == "OFFLINE" or word.endswith("_PENDING") for word in re.findall(r"\w+", state))
 
 
 def _group_space(storage: ServerStorage, name: str) -> Space:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from connectors.db2.counting import original_of
 from connectors.db2.names import Key, Part, identifier, parse_key, parts_of, readable, whole_of
-from connectors.db2.new_space import inspect_group, space_of
+from connectors.db2.new_space import inspect_group, inspect_table_space, space_of
 from connectors.db2.operations import (
     ADD_PARTITION,
     CANCEL,
@@ -33,6 +33,7 @@ from connectors.db2.storage import AT_REST, ServerStorage, TableSpace, lies_unde
 from connectors.db2.tables import MoveProtocol, TableFacts, find_table, find_table_of, read_protocol
 from connectors.kit.rolling import HIGH, LOW, instant_of, value_of
 from connectors.model.moves import Kept, Operation, Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Home, Inspection, Progress
 
 RESUMABLE = frozenset({"COPY", "REPLAY", "CLEANUP"})
@@ -57,6 +58,8 @@ def inspect(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    if makes_or_drops_space(route) and not route.steps:
+        return inspect_table_space(read_storage(session, shared=shared, folders=folders), route)
     made = route.steps[0].operation if route.steps else None
     if made is not None and made.name == ADD_PARTITION:
         return inspect_new_partition(session, route, made, read_storage(session, shared=shared, folders=folders))

@@ -1,8 +1,10 @@
 """Making a storage group on an empty path, and dropping it while no table space uses it.
 
 ``CREATE STOGROUP ... ON``; back ``DROP STOGROUP ... RESTRICT``, which the server refuses as long as a table space uses
-the group. Source: IBM's SQL Reference, CREATE STOGROUP and DROP. ``DROP TABLESPACE`` drops what is in it: a table space
-has no such way back, so a person makes it where the tiers name table spaces.
+the group. Source: IBM's SQL Reference, CREATE STOGROUP and DROP. Where tiers name table spaces (``move_by: table``)
+the group gets a table space of its name. ``DROP TABLESPACE`` drops what is in it, and nothing could keep a table from
+coming between a look and the statement: a person makes that one and takes it back, after a look that fails unless it is
+empty.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import ServerStorage
 from connectors.db2.table_move import lock_timeout
 from connectors.kit.places import not_checked
+from connectors.model.formatting import terminated
 from connectors.model.moves import ByHand, Locked, NoRoute, Operation, Parameter, Route
 from connectors.model.new_space import (
     DEVICE,
+    DROP_SPACE,
     NEW_SPACE,
     Check,
     CheckState,
@@ -34,10 +38,11 @@ CREATE_GROUP, DROP_GROUP = "db2.create_storage_group", "db2.drop_storage_group"
 NAME_BYTES, PATH_BYTES = 128, 175
 NO_VIEW = "Db2 documents no function that looks into a folder of its host"
 NEEDS = "it takes SYSADM or SYSCTRL, which hotplace cannot ask for; without it the server refuses (SQL0552N)"
-NO_WAY_BACK = (
-    "the tiers name table spaces (move_by: table), and DROP TABLESPACE would drop what is in one, so that there is no "
-    "safe way back"
+NO_SAFE_WAY_BACK = (
+    "the tiers name table spaces (move_by: table), and DROP TABLESPACE drops what is in one: a person sees to it that "
+    "nothing comes to it meanwhile"
 )
+RUN_WITH = "db2 -tvsf FILE in a command line processor that is connected to it; -s stops at the first error"
 
 
 def routes_new_space(wanted: WantedSpace, storage: ServerStorage, settings: Db2Settings) -> SpaceAnswer:
@@ -50,10 +55,9 @@ def routes_new_space(wanted: WantedSpace, storage: ServerStorage, settings: Db2S
     if refusal is not None:
         return SpaceAnswer(answer=refusal, checks=checks)
     name = identifier(wanted.name)
-    create = f"CREATE STOGROUP {name} ON {literal(wanted.location)}"
+    create = _create_group(wanted.name, wanted.location)
     if not settings.by_group:
-        space = f"CREATE TABLESPACE {name} MANAGED BY AUTOMATIC STORAGE USING STOGROUP {name}"
-        return SpaceAnswer(answer=ByHand(statements=(create, space), because=NO_WAY_BACK), checks=checks)
+        return SpaceAnswer(answer=_table_space(wanted, create, checks), checks=checks)
     known: dict[str, Parameter] = {"group": wanted.name, "path": wanted.location, "accepted": wanted.accepted}
     there = Statement(create, f"make the storage group {wanted.name}", Operation(CREATE_GROUP, known))
     back = Statement(
@@ -79,6 +83,41 @@ def routes_new_space(wanted: WantedSpace, storage: ServerStorage, settings: Db2S
     return SpaceAnswer(answer=route, checks=checks)
 
 
+def _create_group(name: str, path: str) -> str:
+    return f"CREATE STOGROUP {identifier(name)} ON {literal(path)}"
+
+
+def _table_space(wanted: WantedSpace, create: str, checks: tuple[Check, ...]) -> Route:
+    """A storage group and a table space in it, both of one name, for a person."""
+    name = identifier(wanted.name)
+    space = f"CREATE TABLESPACE {name} MANAGED BY AUTOMATIC STORAGE USING STOGROUP {name}"
+    hand = ByHand(
+        statements=(terminated(create), terminated(space)), because=NO_SAFE_WAY_BACK, run_with=RUN_WITH,
+        undo=(
+            terminated(_fail_unless_empty(wanted.name)), f"DROP TABLESPACE {name};", f"DROP STOGROUP {name} RESTRICT;",
+        ),
+    )  # fmt: skip
+    return Route(
+        name=NEW_SPACE, bundle=bundle_of_space(wanted.name), to_space=wanted.name, prologue=(), steps=(), undo_steps=(),
+        online=True, locks="none on any table", locked=Locked.NOTHING, log_bytes=0, transient_bytes=0,
+        notes=(*notes_of(checks, wanted.accepted), NEEDS), by_hand=hand,
+    )  # fmt: skip
+
+
+def _fail_unless_empty(name: str) -> str:
+    """One statement that ends with SQLSTATE 75001 while a table, an index or a data partition is in the table space."""
+    own = f"(SELECT TBSPACEID FROM SYSCAT.TABLESPACES WHERE TBSPACE = {literal(name)})"  # noqa: S608  # a literal
+    held = " OR ".join(
+        f"EXISTS (SELECT 1 FROM {view} WHERE {wanted} IN ({columns}))"  # noqa: S608  # names of ours
+        for view, wanted, columns in (
+            ("SYSCAT.TABLES", literal(name), "TBSPACE, INDEX_TBSPACE, LONG_TBSPACE"),
+            ("SYSCAT.INDEXES", own, "TBSPACEID"),
+            ("SYSCAT.DATAPARTITIONS", own, "TBSPACEID, INDEX_TBSPACEID, LONG_TBSPACEID"),
+        )
+    )
+    return f"VALUES CASE WHEN {held} THEN RAISE_ERROR('75001', 'the table space is not empty') ELSE 0 END"
+
+
 def _refuse(wanted: WantedSpace, storage: ServerStorage) -> NoRoute | None:
     name, path = wanted.name, wanted.location
     absolute = path.startswith("/") or PureWindowsPath(path).is_absolute()
@@ -90,6 +129,7 @@ def _refuse(wanted: WantedSpace, storage: ServerStorage) -> NoRoute | None:
         (not absolute, "location", "the location is an absolute path of the server's host"),
         (len(path.encode()) > PATH_BYTES, "location", f"a storage path has at most {PATH_BYTES} bytes"),
         (name in storage.groups, "exists", f"there is a storage group {name} already"),
+        (storage.space_named(name) is not None, "exists", f"there is a table space {name} already"),
     )
     return next((NoRoute(code=code, sentence=sentence) for applies, code, sentence in reasons if applies), None)
 
@@ -112,6 +152,30 @@ def space_of(route: Route) -> Operation | None:
     return made if made is not None and made.name in {CREATE_GROUP, DROP_GROUP} else None
 
 
+def inspect_table_space(storage: ServerStorage, route: Route) -> Inspection:
+    """Whether the table space that a person makes is there, in its own group on the path that was approved."""
+    name, drops = route.to_space, route.name == DROP_SPACE
+    space, group = storage.space_named(name), storage.groups.get(name)
+    if space is None:
+        # Half of it is not there and not gone: the group alone.
+        home = Home.ELSEWHERE if drops and group is not None else Home.TARGET if drops else Home.SOURCE
+        return _there(home, f"there is no table space {name}{'' if group is None else ', but its storage group'}")
+    if drops:
+        return _there(Home.SOURCE, f"there is the table space {name}")
+    approved = () if route.by_hand is None else route.by_hand.statements
+    if group is None or space.group != name:
+        return _there(Home.ELSEWHERE, f"the table space {name} is not in the storage group {name}")
+    if group.paths and tuple(terminated(_create_group(name, path)) for path in group.paths) != approved[:1]:
+        return _there(Home.ELSEWHERE, f"the storage group {name} is on {', '.join(group.paths)}, not as approved")
+    return _there(Home.TARGET, f"the table space {name} is in its storage group")
+
+
+def _there(home: Home, sentence: str) -> Inspection:
+    return Inspection(
+        home=home, sentence=sentence, size_bytes=0, on_disk=None, running=False, finished=home is Home.TARGET
+    )  # fmt: skip
+
+
 def inspect_group(storage: ServerStorage, made: Operation) -> Inspection:
     """Whether the storage group is there, on the path that was approved and no other."""
     name, path = made.text("group"), made.text("path")
@@ -130,6 +194,4 @@ def inspect_group(storage: ServerStorage, made: Operation) -> Inspection:
     used = [space.name for space in storage.spaces.values() if space.group == name]
     if drops and home is Home.SOURCE and used:
         home, sentence = Home.ELSEWHERE, f"the storage group {name} is used by the table space {used[0]}"
-    return Inspection(
-        home=home, sentence=sentence, size_bytes=0, on_disk=None, running=False, finished=home is Home.TARGET
-    )  # fmt: skip
+    return _there(home, sentence)

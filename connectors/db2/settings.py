@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from connectors.kit.contract import CannotConnect
 from connectors.kit.sessions import insist_on_order
-from connectors.kit.settings import Duration, SecretSource
+from connectors.kit.settings import ConfigPath, Duration, SecretSource
 
 
 class Db2Settings(BaseModel):
@@ -26,9 +25,9 @@ class Db2Settings(BaseModel):
     user: str
     password: SecretSource | None = None  # None: Kerberos, or a trusted client
     security: Literal["SSL"] | None = None
-    server_certificate: Path | None = None  # .arm or .pem, with security: SSL
-    keystore: Path | None = None  # .kdb of IBM's GSKit, instead of server_certificate
-    keystore_stash: Path | None = None  # .sth, the file of its password
+    server_certificate: ConfigPath | None = None  # .arm or .pem, with security: SSL
+    keystore: ConfigPath | None = None  # .kdb of IBM's GSKit, instead of server_certificate
+    keystore_stash: ConfigPath | None = None  # .sth, the file of its password
     authentication: Literal["SERVER", "SERVER_ENCRYPT", "DATA_ENCRYPT", "KERBEROS", "GSSPLUGIN"] | None = None
     target_principal: str = ""  # of the server, with authentication: KERBEROS
     connect_timeout: Duration = 10.0

@@ -23,7 +23,7 @@ abilities. ``Tap``, at the end, lets someone listen to the queries of a reading 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
@@ -290,6 +290,21 @@ class FollowsOn(Protocol):
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
         """The routes of ``Connector.routes`` for the state after ``before`` has been carried out."""
+        ...
+
+
+@runtime_checkable
+class TriesMoves(Protocol):
+    """Optional in a connector: moving something of its own, rolled back: the engine itself says what fails."""
+
+    def try_moves(self, spaces: Sequence[str]) -> tuple[Finding, ...]:
+        """What stops moves to any of those spaces, or that nothing does.
+
+        It opens a session that could write: never in a dry run.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
         ...
 
 

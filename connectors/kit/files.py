@@ -61,6 +61,15 @@ def find_fault(path: Path, owners: Collection[int] | None = None, *, named: bool
     return next(filter(None, faults), "")
 
 
+def is_read_by_others(path: Path) -> bool:
+    """Whether users of this machine other than its owner and root may read a file.
+
+    Raises:
+        OSError: it is not there.
+    """
+    return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
 def advice_for(path: Path) -> str:
     """What makes a file believed."""
     path = path.absolute()
@@ -216,3 +225,20 @@ def _refuse_constant(name: str) -> NoReturn:
 def _insist_on_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
+
+
+def give_to_owner_of(handle: int, place: Path) -> None:
+    """Give a file that was just made to the owner of a place, where root makes it for another user.
+
+    A command that root runs would else leave a file that the service's user can neither read nor write.
+
+    Args:
+        handle: of the new file, opened for writing; never of one that was there before.
+        place: the file that it belongs to, or its folder.
+
+    Raises:
+        OSError: the place is not there, or the file system has no owners.
+    """
+    owner = place.stat()
+    if os.geteuid() == ROOT and owner.st_uid != ROOT:
+        os.fchown(handle, owner.st_uid, owner.st_gid)

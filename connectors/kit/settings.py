@@ -7,7 +7,16 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    model_validator,
+)
 
 from connectors.kit.contract import HotplaceError
 from connectors.kit.files import advice_for, find_fault
@@ -51,6 +60,15 @@ DurationWithUnit = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)
 Duration = Annotated[float, BeforeValidator(parse_seconds_or_duration), Field(gt=0)]
 
 
+def _resolve(path: Path, info: ValidationInfo) -> Path:
+    folder = (info.context or {}).get("folder")
+    return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks
+
+
+ConfigPath = Annotated[Path, AfterValidator(_resolve)]
+"""A path of a configuration: a relative one is meant from the folder of its file, wherever hotplace is started."""
+
+
 class SecretUnavailable(HotplaceError):
     """The named environment variable, file or systemd credential holds no secret."""
 
@@ -61,7 +79,7 @@ class SecretSource(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     env: str | None = None  # name of an environment variable
-    file: Path | None = None  # first line of a file
+    file: ConfigPath | None = None  # first line of a file
     credential: str | None = None  # name of a systemd credential (LoadCredential=)
 
     @model_validator(mode="after")

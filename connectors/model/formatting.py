@@ -64,6 +64,18 @@ def format_seconds(seconds: float) -> str:
     return sign + (_small_time(value) or _large_time(value))
 
 
+def format_between(low: float, high: float) -> str:
+    """The two ends of a time for people: ``1.2 s to 4.5 s``, ``up to 500 ms`` from nothing on, one where they are one.
+
+    >>> format_between(1.2, 4.5), format_between(0.0, 0.5), format_between(2.0, 2.0)
+    ('1.2 s to 4.5 s', 'up to 500 ms', '2 s')
+    """
+    if low <= 0:
+        return f"up to {format_seconds(high)}"
+    first, last = format_seconds(low), format_seconds(high)
+    return first if first == last else f"{first} to {last}"
+
+
 def format_sessions(seconds_per_hour: float) -> str:
     """Wait as the number of sessions that wait on average, three digits: an hour of wait in every hour is ``1``.
 
@@ -178,6 +190,12 @@ def written(sql: str) -> str:
     --   DROP TABLE "a\nb"
     """
     return sql if is_plain(sql) else f"{comment(HELD)}\n{comment(escaped(sql), indent=INDENT)}"
+
+
+def terminated(sql: str) -> str:
+    """The statement with the semicolon that ends it in a script."""
+    text = sql.rstrip()
+    return text if text.endswith(";") else f"{text};"
 
 
 def shown(sql: str) -> str:

@@ -24,9 +24,11 @@ stands.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Protocol, runtime_checkable
+
+from connectors.model.formatting import terminated
 
 Parameter = str | bool | int | tuple[str, ...]  # what JSON has, and what reads back as the same
 
@@ -233,7 +235,7 @@ class Route:
     drains_users: int = 0  # times that it waits until each of those has ended that uses what the move locks
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
     arguments: tuple[Argument, ...] = ()  # of the template that its statements are made of; (): of none
-    by_hand: ByHand | None = None  # a person carries it out, so it has no steps; None: hotplace does
+    by_hand: ByHand | None = None  # a person carries it out, and no step of it is sent; None: hotplace does
     undo_locks: str = ""  # of undo_steps, in the engine's words, one sentence; "": not said apart
     locked_copies: int | None = None  # of transfers, so many from the first on are made under its lock; None: all
 
@@ -245,6 +247,23 @@ class Route:
             Transfer(space=self.bundle.space, bytes=size, unit=self.bundle.key),
             Transfer(space=self.to_space, bytes=size, written=True),
         )
+
+    def by_a_person(self, because: str, *more: str) -> Route:
+        """The same for a person to carry out.
+
+        Its steps stay, since ``Connector.inspect`` knows a move by them; the ledger lets no step of it be sent.
+
+        Args:
+            because: why it is left to one, a sentence without a full stop.
+            more: statements behind those of its steps.
+        """
+        there = (*self.prologue, *(step.sql for step in self.steps), *more)
+        hand = ByHand(
+            statements=tuple(map(terminated, there)),
+            because=because,
+            undo=tuple(terminated(step.sql) for step in self.undo_steps),
+        )
+        return replace(self, by_hand=hand, patient_prologue=(), tidy_steps=(), tidy_locks="", tidy_bytes=0)
 
     @property
     def locked_ratio(self) -> float:

@@ -121,6 +121,24 @@ class Identity:
     writable: bool  # False on a standby: hotplace only watches there
 
 
+@dataclass(frozen=True, slots=True)
+class SpaceVolume:
+    """Where a space is: a file system, a disk group, or the size that is configured for it."""
+
+    capacity_bytes: int
+    free_bytes: int  # negative: more is there than was allowed
+
+    @property
+    def used_bytes(self) -> int:
+        """All that is not free, of the space or of anything else."""
+        return self.capacity_bytes - self.free_bytes
+
+    @property
+    def fill_ratio(self) -> float | None:
+        """How full it is, 0 to 1: the one fill that is shown, measured and alerted on; None: it has no size."""
+        return self.used_bytes / self.capacity_bytes if self.capacity_bytes > 0 else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
     """A tablespace or filegroup: what a move names."""
@@ -132,6 +150,18 @@ class Space:
     capacity_bytes: int | None
     containers: tuple[Container, ...] = ()  # (): the engine does not say
     lost: str = ""  # why it cannot take data now, a sentence without its end; "": nothing is known against it
+
+    @property
+    def volume(self) -> SpaceVolume | None:
+        """The room that it shares with whatever else is there; None: neither free bytes nor capacity are known.
+
+        Where both are known, the smaller claim counts.
+        """
+        if self.capacity_bytes is None and self.free_bytes is None:
+            return None
+        capacity = self.used_bytes + (self.free_bytes or 0) if self.capacity_bytes is None else self.capacity_bytes
+        left = capacity - self.used_bytes
+        return SpaceVolume(capacity, left if self.free_bytes is None else min(left, self.free_bytes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +283,8 @@ class Sample:
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
     spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
     roles: tuple[RoleFigures, ...] = ()  # totals; empty: the engine does not tell them apart
+    unread: I64 | None = None  # ascending; units whose counters were too many to be read this time; None: all were
+    unread_sentence: str = ""  # how many, and since when; no full stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +296,7 @@ class Interval:
     seconds: float  # > 0, by the monotonic clock
     physical_id: I64  # ascending; units that moved no counter may be absent
     deltas: Mapping[str, F64]  # per counter, >= 0
-    restarted: Bools  # a counter of this unit fell: its deltas are 0 and are no evidence of cold
+    restarted: Bools  # a counter of it fell, or it was not read: its deltas are 0 and are no evidence of cold
     database: Mapping[str, float]  # differences; absent where one fell
     spaces: SpaceFigures | None = None  # differences; NaN where one fell or the space is new
     roles: tuple[RoleFigures, ...] = ()  # differences; NaN where one fell
@@ -291,6 +323,7 @@ class Interval:
             readers_transactions=rate("readers_transactions"),
             processor=rate("processor_seconds"),
             processors=rate("processors_seconds"),
+            others_processor=rate("others_processor_seconds"),
         )
 
 
@@ -309,6 +342,7 @@ class DatabaseDemand:
     readers_transactions: float = float("nan")  # of the transactions, theirs, as far as looks tell
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
+    others_processor: float = float("nan")  # of these, seconds a second that other programs of the machine take
     read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
     written: float = float("nan")  # blocks written that no session waited for
     logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted

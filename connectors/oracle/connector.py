@@ -20,7 +20,7 @@ from connectors.oracle import demand, doctor, file_moves, inspection, lease, man
 from connectors.oracle.blocks import CacheReader
 from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, read_files, read_spaces, shape_of
 from connectors.oracle.driver import Driver
-from connectors.oracle.facts import Facts, find_facts, with_licensed_facts
+from connectors.oracle.facts import Facts, find_facts, with_licensed_facts, with_table_facts
 from connectors.oracle.mover import OracleMover, find_crowding
 from connectors.oracle.partitions import PartitionCalendar
 from connectors.oracle.sampler import SegmentSampler
@@ -97,6 +97,7 @@ class OracleConnector:
         server = read_server(self._session)
         facts = find_facts(self._session, bundle, to_space)
         if facts is not None:
+            facts = with_table_facts(facts, self._session, server)
             facts = with_licensed_facts(facts, self._session, server, self._settings)
             facts = self._with_room_and_rights(facts, server)
         return routes.routes_of(facts, bundle, to_space, server, self._settings)

@@ -205,6 +205,9 @@ _LOGIN = "Check the user and where its password or token comes from."
 _PLACE = "Check host, port and service; lsnrctl services lists them."
 _ROOM = "Make room in the target, or choose another space."
 _FORM = "The object has changed its kind; plan again."
+_VECTOR = (
+    "A vector index keeps its table, and its own tables, where they are: drop it, move the table, create it again."
+)
 _QUOTA = "The owner of the object needs it: ALTER USER owner QUOTA UNLIMITED ON target;"
 _GONE = "It was dropped or renamed; plan again."
 _GRANT = "Run hotplace doctor: it prints the GRANT."
@@ -252,9 +255,10 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
         (StatementFailed, _FORM),
         (
             *("ORA-14044", "ORA-14086", "ORA-14167", "ORA-14257", "ORA-14511", "ORA-14808", "ORA-14810", "ORA-14812"),
-            *("ORA-14813", "ORA-14469", "ORA-25148", "ORA-28660", "ORA-51947", "ORA-00997", "ORA-12087", "ORA-12090"),
+            *("ORA-14813", "ORA-14469", "ORA-25148", "ORA-28660", "ORA-00997", "ORA-12087", "ORA-12090"),
         ),
     ),
+    ((StatementFailed, _VECTOR), ("ORA-51881", "ORA-51947", "ORA-51965")),
     ((StatementFailed, "The place or the name does not suit the data file; plan again."), _FILE_CODES),
     ((StatementFailed, "A materialized view log by ROWID is broken: refresh its views completely."), ("ORA-12034",)),
     ((StatementFailed, "An index is unusable: rebuild it now, ALTER INDEX ... REBUILD."), ("ORA-01502",)),

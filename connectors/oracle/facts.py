@@ -11,8 +11,10 @@ them. ASH and Heat Map are never read, and nothing of all this is ever switched 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from connectors.kit.contract import NotRecorded
 from connectors.model.moves import Bundle
 from connectors.oracle.catalog import CLUSTER, IOT_TOP, Entry, find_entries, part_word
 from connectors.oracle.names import key_of, plain
@@ -98,7 +100,7 @@ class LobFacts:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFacts:
-    """The row of ``sql/table_segment.sql``: where rows are that a move of their LOB writes again there."""
+    """A row of ``sql/table_segment.sql`` or ``sql/hidden_lobs.sql``: a tablespace, and bytes in it."""
 
     space: str
     bytes: int
@@ -138,6 +140,8 @@ class Facts:
     history: str = ""  # of AWR in words; not looked for unless that is licensed
     carried: tuple[IndexPiece, ...] = ()  # indexes of the bundle, which the move of their table builds in the target
     rewritten: SegmentFacts | None = None  # the rows, where only LOBs move
+    sorts_rows: bool = False  # by attribute clustering
+    hidden_lobs: tuple[SegmentFacts, ...] = ()  # of object and XML columns that are not in the bundle, by tablespace
 
     @property
     def is_index(self) -> bool:
@@ -276,6 +280,37 @@ def quota_left(session: ReadSession, owner: str, space: str) -> int | None:
     if any(int(limit) < 0 for _, _, limit in rows):
         return None
     return sum(max(0, int(limit) - int(used)) for _, used, limit in rows)
+
+
+def with_table_facts(facts: Facts, session: ReadSession, server: Server) -> Facts:
+    """The facts and what a move of the table does besides: rows it sorts, LOBs that may go along.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    table = facts.table_facts
+    if table is None or facts.is_index:
+        return facts
+    if server.since(*CONTAINERS_SINCE):
+        names = {"owner": facts.table_owner, "name": facts.table}
+        with suppress(NotRecorded):  # by an earlier version
+            found = session.rows(query("clustering"), names, doing="looking for attribute clustering")
+            facts = replace(facts, sorts_rows=bool(found) and found[0][0] == "YES")
+    if facts.is_lob or facts.lead.part is not None or table.lobs <= len(facts.lobs):
+        return facts
+    with suppress(NotRecorded):
+        facts = replace(facts, hidden_lobs=find_hidden_lobs(session, facts.table_owner, facts.table))
+    return facts
+
+
+def find_hidden_lobs(session: ReadSession, owner: str, table: str) -> tuple[SegmentFacts, ...]:
+    """LOBs of object and XML columns of a table, by tablespace.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.rows(query("hidden_lobs"), {"owner": owner, "name": table}, doing="looking for LOBs of XML columns")
+    return tuple(SegmentFacts(row[0], int(row[1])) for row in rows)
 
 
 AWR_DAYS = 7  # of history: a week has every batch run, and is kept by default (DBA_HIST_WR_CONTROL: 8 days)

@@ -7,8 +7,8 @@ from connectors.model.moves import Operation, Route, Step
 from connectors.model.observation import Home, Inspection
 from connectors.oracle import file_moves, new_space, operations
 from connectors.oracle.catalog import Entry, find_entries, read_files
-from connectors.oracle.facts import find_indexes, key_now, table_of
-from connectors.oracle.operations import ADD_PARTITION, SET_DEGREE, operation_of, rebuilding
+from connectors.oracle.facts import find_hidden_lobs, find_indexes, key_now, table_of
+from connectors.oracle.operations import ADD_PARTITION, MOVE_TABLE, SET_DEGREE, operation_of, rebuilding
 from connectors.oracle.sessions import ReadSession, query
 
 
@@ -39,9 +39,13 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     if route.name == file_moves.NAME:
         return _of_files(session, lead, route, size, running=running)
     rest = [entry for entry in entries.values() if entry is not lead and entry.space is not None]
+    home = home_of(lead, rest, route)
+    looks = home is Home.TARGET and made.name == MOVE_TABLE and lead.type == "TABLE"
+    lobs = find_hidden_lobs(session, whose.owner, whose.table) if looks else ()
+    at = ", ".join(f"{lob.bytes} bytes in {lob.space}" for lob in lobs)
     return Inspection(
-        home=home_of(lead, rest, route),
-        sentence=f"{bundle.key} is in {lead.space}",
+        home=home,
+        sentence=f"{bundle.key} is in {lead.space}" + (f"; LOBs of its object or XML columns: {at}" if at else ""),
         size_bytes=size,
         on_disk=None,  # the server's files are not looked at
         leftovers=()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from connectors.kit.places import not_checked
-from connectors.model.moves import ByHand, Locked, NoRoute, Operation, Parameter, Route
+from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route
 from connectors.model.new_space import (
     DEVICE,
     EMPTY,
@@ -74,9 +74,6 @@ def routes_new_space(
     }  # fmt: skip
     create = Statement(_create(wanted), Operation(CREATE_TABLESPACE, known))
     drop = Statement(f"DROP TABLESPACE {quote(wanted.name)}", Operation(DROP_TABLESPACE, known))
-    if held is not None and "CREATE TABLESPACE" not in held:
-        because = "it takes the privilege CREATE TABLESPACE, and hotplace asks for no such right"
-        return SpaceAnswer(answer=ByHand(statements=(create.sql,), because=because), checks=checks)
     tag, seconds = operations.tag_of([create, drop]), settings.move_timeout
     there = f"make the tablespace {wanted.name} in {wanted.location}"
     back = f"drop the tablespace {wanted.name}, refused unless it is empty"
@@ -94,6 +91,8 @@ def routes_new_space(
         transient_bytes=0,
         notes=(*notes_of(checks, wanted.accepted), *_notes(wanted, held)),
     )
+    if held is not None and "CREATE TABLESPACE" not in held:
+        route = route.by_a_person("it takes the privilege CREATE TABLESPACE, and hotplace asks for no such right")
     return SpaceAnswer(answer=route, checks=checks)
 
 

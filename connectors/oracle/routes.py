@@ -26,6 +26,7 @@ from connectors.oracle.operations import REBUILD_INDEX, Places, Statement
 from connectors.oracle.sessions import UPDATES_INDEXES, Server
 from connectors.oracle.settings import OracleSettings
 from connectors.oracle.side_effects import (
+    REBUILT,
     broken_indexes,
     can_be_carried,
     log_bytes,
@@ -35,11 +36,16 @@ from connectors.oracle.side_effects import (
 )
 
 # Recycle bin, materialized view logs, Oracle Text, queues, online rebuilds, redefinition, compression advisor,
-# flashback archives, parts of index-organised tables, Oracle Spatial. Also without SECONDARY = 'Y', as after an import.
+# flashback archives, parts of index-organised tables, Oracle Spatial, vector indexes. Also without SECONDARY = 'Y', as
+# after an import.
 _OWN_TABLE = re.compile(
-    r"BIN\$|MLOG\$_|RUPD\$_|DR[$#]|AQ\$_|SYS_JOURNAL_|REDEF\$_|CMP[34]\$|SYS_FBA_|SYS_IOT_(MAP|OVER)_|MD[RX]T_\w+\$"
+    r"BIN\$|MLOG\$_|RUPD\$_|DR[$#]|AQ\$_|SYS_JOURNAL_|REDEF\$_|CMP[34]\$|SYS_FBA_|SYS_IOT_(MAP|OVER)_|MD[RX]T_\w+\$|VECTOR\$"
 )
-_INDEXES = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
+# Lists of what is known to go along, to stay, or to be refused by a reason of its own; whatever a later release adds is
+# refused by its name.
+_INDEXES_OF_TABLES = REBUILT | {"LOB", "IOT - TOP", "CLUSTER", "DOMAIN", "FUNCTION-BASED DOMAIN"}
+_IOT_TYPES = frozenset({None, "IOT", "IOT_OVERFLOW", "IOT_MAPPING"})
+_COMPRESSIONS = re.compile(r"BASIC|OLTP|ADVANCED|(QUERY|ARCHIVE) (LOW|HIGH)( ROW LEVEL LOCKING)?")
 _Reason = tuple[bool, str, str]
 
 
@@ -117,7 +123,7 @@ def _of_index(facts: Facts) -> Iterator[_Reason]:
     piece = facts.own_piece()
     yield piece is None, "gone", "the index no longer exists"
     if piece is not None:
-        kind = piece.index_type not in _INDEXES
+        kind = piece.index_type not in REBUILT
         yield kind, "index_kind", f"a {piece.index_type} index is not moved by REBUILD (ORA-14086, ORA-02243)"
         yield piece.function_status == "DISABLED", "function_disabled", "the function of the index is disabled"
 
@@ -147,6 +153,11 @@ def _of_table(facts: Facts, table: TableEntry) -> Iterator[_Reason]:
     if facts.is_index:
         return
     yield table.nested == "YES", "nested_table", "the storage of a nested table is not moved by this connector"
+    yield (
+        table.iot_type not in _IOT_TYPES,
+        "unknown_table",
+        f"it is a table of IOT_TYPE {table.iot_type}, which hotplace does not know how to move",
+    )
     part = table.iot_type in {"IOT_MAPPING", "IOT_OVERFLOW"}
     yield part, "iot_part", "it is a part of an index-organised table and never named alone (ORA-28668, ORA-25191)"
     tracked = table.archives > 0
@@ -159,8 +170,27 @@ def _of_table(facts: Facts, table: TableEntry) -> Iterator[_Reason]:
     yield table.rowid_logs > 0, "rowid_log", "its materialized view log is by ROWID: refresh would fail (ORA-12034)"
     yield table.domain_indexes > 0, "domain_index", "it has a domain index, which a move would break"
     yield table.bitmap_joins > 0, "bitmap_join", "it has a bitmap join index, which a move would break (ORA-14808)"
+    unknown = next((piece for piece in facts.indexes if piece.index_type not in _INDEXES_OF_TABLES), None)
+    yield unknown is not None, "unknown_index", _unknown_index(unknown)
+    how = facts.compress_for
+    yield (
+        how is not None and _COMPRESSIONS.fullmatch(how) is None,
+        "unknown_compression",
+        f"it is compressed for {how}, which hotplace does not know how to move",
+    )
     hidden = any(not lob.column or '"' in lob.column or lob.column.startswith("SYS_NC") for lob in facts.lobs)
     yield hidden, "lob_hidden", "one of its LOBs belongs to an object or XML column, which MOVE cannot name"
+
+
+def _unknown_index(piece: IndexPiece | None) -> str:
+    if piece is None:
+        return ""
+    why = (
+        "its queries would be wrong after a move (ORA-51947, ORA-51881)"
+        if piece.index_type == "VECTOR"
+        else ("hotplace does not know what a move would do to it")
+    )
+    return f"{piece.owner}.{piece.name} is a {piece.index_type} index: {why}, so the table stays while it is there"
 
 
 def _of_quota(facts: Facts, to_space: str) -> Iterator[_Reason]:
@@ -195,7 +225,7 @@ def _of_index_room(facts: Facts, server: Server) -> Iterator[_Reason]:
 
 
 ONLINE_PARTITIONS, ONLINE_TABLES = (12, 1), (12, 2)
-_NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
+_NORMAL = REBUILT - {"BITMAP", "FUNCTION-BASED BITMAP"}
 EXCLUSIVE, SHARE = "exclusive DDL lock", "share lock"
 _JOURNAL_RATIO = 0.05  # of the bundle: journal and mapping tables of online forms
 _GATHERED_PER_SECOND = 100e6  # bytes that one session reads and counts, an estimate
@@ -222,10 +252,13 @@ def may_move_online(facts: Facts, server: Server, settings: OracleSettings) -> b
         return facts.lead.part is None and not table.lobs
     if table.lobs and not settings.online_lobs:
         return False  # sessions using DBMS_LOB fail meanwhile (ORA-14812)
-    if facts.lead.part is None:
-        return server.allows(*ONLINE_TABLES)
-    compressed = facts.compress_for is not None and "advanced_compression" not in settings.licensed
-    return server.allows(*ONLINE_PARTITIONS) and not compressed  # it would be recorded as use of an option
+    needed = ONLINE_TABLES if facts.lead.part is None else ONLINE_PARTITIONS
+    return server.allows(*needed) and not _needs_licence(facts, settings)
+
+
+def _needs_licence(facts: Facts, settings: OracleSettings) -> bool:
+    """Moved online, a compressed table or partition is recorded as use of an option of the database."""
+    return facts.compress_for is not None and "advanced_compression" not in settings.licensed
 
 
 def _rebuilds(broken: Sequence[IndexPiece], places: Places) -> list[Statement]:
@@ -347,7 +380,8 @@ class _Maker:
             follow_up=() if self._facts.is_index else (_gathering(self._facts, self._bundle),),
             log_bytes=log_bytes(self._facts, self._bundle),
             copies=self._copies(),
-            transient_bytes=round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0,
+            transient_bytes=(round(_JOURNAL_RATIO * self._bundle.size_bytes) if online else 0)
+            + sum(lob.bytes for lob in self._facts.hidden_lobs if lob.space != place),
             unites=self._unites(),
             notes=(*notes, *warnings_of(self._facts, self._bundle, place, self._server, self._settings)),
         )
@@ -378,6 +412,9 @@ class _Maker:
     def _notes(self, *, online: bool) -> tuple[str, ...]:
         notes = notes_of_move(self._facts, self._to_space, online=online)
         facts = self._facts
+        if not online and self._server.online and _needs_licence(facts, self._settings):
+            why = f"it is compressed ({facts.compress_for}): MOVE ONLINE would count as use of Advanced Compression"
+            notes = (*notes, f"{why}, so it moves offline; licensed: [advanced_compression] allows it")
         if online or facts.is_lob or facts.lead.part is not None or facts.is_iot or self._may_move_online():
             return notes
         seconds = max(1, round(self._settings.lock_timeout))

@@ -43,9 +43,10 @@ from typing import Any
 
 import numpy as np
 
-from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
+from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.kit.counters import GroupBy, sum_by_id
 from connectors.kit.population import Population, SessionKinds, SessionLook, kind_looks, sessions_of
+from connectors.kit.rotation import Rest
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 from connectors.oracle.catalog import place_of
@@ -304,6 +305,7 @@ class SegmentSampler:
         self._server = server
         self._by_place = by_place
         self._sessions = Sessions()
+        self._rest = Rest("reading the counters of all segments")
         self._epoch = ""
         self._ids: I64 = np.empty(0, dtype=np.int64)
         self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)
@@ -312,11 +314,13 @@ class SegmentSampler:
         """Seven queries, whatever the number of segments; of each instance, where GV$ views cannot be asked.
 
         Raises:
-            ConnectorError: a subclass that says what may be done; also when an instance came or went meanwhile.
+            TimedOut: the counters took longer than their share of the time, and the time of rest is not over.
+            ConnectorError: another subclass that says what may be done; also when an instance came or went meanwhile.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        self._rest.check(monotonic)
         epoch = self._read_epoch()
-        ids, values = by_object(self._instances.rows("sample", doing="sampling counters"))
+        ids, values = by_object(self._read_counters())
         spaces = space_figures(self._instances.rows("files", doing="sampling files"), by_place=self._by_place)
         system = "system_container" if self._server().in_cdb else "system"
         figures = database_figures(self._instances.rows(system, doing="sampling the database"))
@@ -343,6 +347,17 @@ class SegmentSampler:
             spaces=spaces,
             roles=roles,
         )
+
+    def _read_counters(self) -> list[Row]:
+        """Of all segments: V$SEGSTAT has no cheaper way to some of them, so what takes long is read less often."""
+        began = self._clock.monotonic()
+        try:
+            rows = self._instances.rows("sample", doing="sampling counters")
+        except TimedOut:  # it has cost the server as much as a call that was answered
+            self._rest.note(began, self._clock.monotonic(), failed=True)
+            raise
+        self._rest.note(began, self._clock.monotonic())
+        return rows
 
     def _in_use(self, figures: Mapping[str, float], *, instances: int, at: float) -> dict[str, float]:
         """None where a grant is missing."""

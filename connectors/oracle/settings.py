@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from connectors.kit.sessions import insist_on_order
-from connectors.kit.settings import Duration, SecretSource, SecretUnavailable
+from connectors.kit.settings import ConfigPath, Duration, SecretSource, SecretUnavailable
 
 Licence = Literal["advanced_compression", "diagnostics_pack"]
 
@@ -27,14 +26,14 @@ class OracleSettings(BaseModel):
     user: str = ""  # the schema to act for goes in brackets: hotplace[app] is a proxy login; external: [app] or none
     password: SecretSource | None = None
     token: SecretSource | None = None  # OAuth 2.0 or IAM; read at each connection, whatever renews it
-    token_key: Path | None = None  # of an IAM token: the private key's file (oci_db_key.pem)
+    token_key: ConfigPath | None = None  # of an IAM token: the private key's file (oci_db_key.pem)
     protocol: Literal["tcp", "tcps"] = "tcp"
-    wallet_location: Path | None = None  # folder of ewallet.pem (thin) or cwallet.sso (thick)
+    wallet_location: ConfigPath | None = None  # folder of ewallet.pem (thin) or cwallet.sso (thick)
     wallet_password: SecretSource | None = None
     ssl_server_dn_match: bool = True
-    config_dir: Path | None = None  # folder of tnsnames.ora
+    config_dir: ConfigPath | None = None  # folder of tnsnames.ora
     driver: Literal["thin", "thick"] = "thin"  # thick: 11.2, native encryption, Kerberos; needs Oracle's client
-    client_library: Path | None = None  # of thick mode; None: as the system finds it
+    client_library: ConfigPath | None = None  # of thick mode; None: as the system finds it
     connect_timeout: Duration = 10.0
     statement_timeout: Duration = 60.0  # of every query that reads
     lock_timeout: Duration = 5.0  # DDL_LOCK_TIMEOUT: how long a blocking move waits, with others queued behind it

@@ -17,13 +17,19 @@ from connectors.oracle.operations import MOVE_TABLE, operation_of, rebuilding
 from connectors.oracle.sessions import Server
 from connectors.oracle.settings import OracleSettings
 
-_REBUILT = frozenset({"NORMAL", "NORMAL/REV", "BITMAP", "FUNCTION-BASED NORMAL", "FUNCTION-BASED BITMAP"})
+# Kinds of index that REBUILD takes: Reference, DBA_INDEXES.INDEX_TYPE.
+REBUILT = frozenset(
+    {
+        *("NORMAL", "NORMAL/REV", "BITMAP"),
+        *("FUNCTION-BASED NORMAL", "FUNCTION-BASED NORMAL/REV", "FUNCTION-BASED BITMAP"),
+    }
+)
 _REDO_RATIO = 1.05  # of the bytes written: block headers and the dictionary come on top
 
 
 def is_rebuildable(piece: IndexPiece) -> bool:
     """A piece with a segment of its own, of a kind that REBUILD takes."""
-    return piece.status != "N/A" and piece.index_type in _REBUILT
+    return piece.status != "N/A" and piece.index_type in REBUILT
 
 
 def broken_indexes(facts: Facts) -> list[IndexPiece]:
@@ -81,6 +87,11 @@ def notes_of_move(facts: Facts, to_space: str, *, online: bool) -> tuple[str, ..
     idle = sum(piece.unusable for piece in facts.indexes)
     if idle and not facts.is_iot:
         notes.append(f"{idle} index piece(s) are UNUSABLE now and stay so: nothing builds them")
+    if facts.sorts_rows:
+        notes.append(
+            "its rows are sorted by attribute clustering while they are copied, as at every MOVE: it takes longer, and "
+            "room in the temporary tablespace; queries may return rows in another order"
+        )
     notes += [*_of_lobs(facts, online=online), *_of_carried(facts)]
     if facts.lead.part is not None and not facts.is_lob:
         by_hand = f"ALTER TABLE {quote(facts.table_owner, facts.table)} MODIFY DEFAULT ATTRIBUTES"
@@ -101,7 +112,13 @@ def _of_lobs(facts: Facts, *, online: bool) -> Iterator[str]:
         yield f"the rows of its table stay where they are, and are written again{where}"
     elif facts.lobs:
         yield f"its {len(facts.lobs)} LOB segment(s) move along, each to the same tablespace"
-    if staying and not facts.is_lob:
+    if facts.hidden_lobs:
+        size = sum(lob.bytes for lob in facts.hidden_lobs)
+        yield (
+            f"LOBs of its object or XML columns ({size} bytes) stay by the manual, and went along in a report of "
+            "11.2.0.1: room is kept for them in the target, and after the move hotplace says where they are"
+        )
+    elif staying and not facts.is_lob:
         yield "LOB segments that are not planned with it stay where they are"
     if online and (facts.lobs or staying):
         yield "sessions that use DBMS_LOB on these LOBs may fail meanwhile (ORA-14812)"

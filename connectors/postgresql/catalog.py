@@ -14,12 +14,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from connectors.kit.contract import NotRecorded, ObjectGone
+from connectors.kit.contract import NotRecorded, ObjectGone, StatementFailed
 from connectors.model.moves import Container, UnitKind
 from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.model.string_column import StringColumn
+from connectors.postgresql.errors import FILE_REFUSED
 from connectors.postgresql.rows import bigint_and_text_rows
-from connectors.postgresql.sessions import Part, ReadSession, Row, in_extension, query
+from connectors.postgresql.sessions import Part, ReadSession, Row, in_extension, query, without_files
 
 Kept = TypeVar("Kept", I8, I32, I64)
 BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
@@ -104,13 +105,20 @@ def read_catalog(
         unread.clear()  # it is called again where the session broke
         return bigint_and_text_rows(parts, _UNIT_COLUMNS, unread)
 
-    numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
+    unusable: dict[int, str] = {}
+
+    def read_units() -> tuple[list[Counts], StringColumn]:
+        text = without_files(query("units"), unusable)
+        return session.copy(text, take, doing="reading the catalog", name="units")
+
+    numbers, keys = beside_unusable(session, unusable, read_units)
     if left_out is not None:
         left_out[:] = unread
-    found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
+    # The later, so that none is missing that came.
+    found = rows_beside_unusable(session, "spaces", None, "reading tablespaces", unusable)
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
-    lost = _find_lost_spaces(session, found, {} if devices is None else devices, local=local)
+    lost = _find_lost_spaces(session, found, unusable, {} if devices is None else devices, local=local)
     spaces = tuple(
         replace(_space(session, row, int(held), local=local), lost=lost.get(row[1], ""))
         for row, held in zip(found, in_units, strict=True)
@@ -118,16 +126,74 @@ def read_catalog(
     return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_read_unsettled(session)), shape
 
 
+Read = TypeVar("Read")
+
+
+def beside_unusable(session: ReadSession, unusable: dict[int, str], read: Callable[[], Read]) -> Read:
+    """What ``read`` gives; where the server cannot use files of a tablespace, once more without asking for those.
+
+    Args:
+        session: to ask which tablespaces these are.
+        unusable: oid and reason of each of them, which ``read`` leaves out; some are added.
+        read: the question.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    try:
+        return read()
+    except StatementFailed as error:
+        if error.native_code != FILE_REFUSED or not (found := _find_unusable(session)):
+            raise
+    unusable.update(found)
+    return read()
+
+
+def rows_beside_unusable(
+    session: ReadSession,
+    name: str,
+    values: Mapping[str, object] | None,
+    doing: str,
+    unusable: dict[int, str] | None = None,
+) -> list[Row]:
+    """Rows of a query that asks for files, see ``beside_unusable``."""
+    left_out = {} if unusable is None else unusable
+
+    def read() -> list[Row]:
+        return session.rows(without_files(query(name), left_out), values, doing=doing, name=name)
+
+    return beside_unusable(session, left_out, read)
+
+
+def _find_unusable(session: ReadSession) -> dict[int, str]:
+    """Why the server cannot use files of a tablespace, by its oid; each is asked alone: one ends a query over all."""
+    found = {}
+    for space, relation in session.rows(query("readable"), doing="looking at tablespaces"):
+        try:
+            session.rows(
+                query("readable_space"),
+                {"space_id": space, "relation": relation},
+                doing="looking at a tablespace's files",
+            )
+        except StatementFailed as error:
+            if error.native_code != FILE_REFUSED:
+                raise
+            found[space] = f"the server cannot use its files ({str(error).partition(': ')[2] or error})"
+    return found
+
+
 def _find_lost_spaces(
-    session: ReadSession, found: list[Row], devices: dict[str, int], *, local: bool
+    session: ReadSession, found: list[Row], unusable: dict[int, str], devices: dict[str, int], *, local: bool
 ) -> dict[str, str]:
     """Why a space cannot take data now, by its name; spaces that can are left out."""
     gone = "the server does not find its folder {}: is its file system mounted?"
     try:
-        missing = {name for (name,) in session.rows(query("lost_spaces"), doing="looking at tablespaces")}
+        rows = rows_beside_unusable(session, "lost_spaces", None, "looking at tablespaces", unusable)
+        missing = {name for (name,) in rows}
     except NotRecorded:  # by an earlier version
         missing = set()
     lost = {name: gone.format(path) for _, name, path, _ in found if name in missing}
+    lost.update({name: unusable[oid] for oid, name, _, _ in found if oid in unusable})
     for _, name, path, _ in found if local else ():
         if not path or name in lost:
             continue
@@ -196,7 +262,7 @@ def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found = session.rows(query("sizes"), {"ids": physical_ids.tolist()}, doing="reading sizes")
+    found = rows_beside_unusable(session, "sizes", {"ids": physical_ids.tolist()}, "reading sizes")
     bytes_of = {oid: size for oid, size in found if size is not None}
     return np.array([bytes_of.get(int(oid), -1) for oid in physical_ids], dtype=np.int64)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 
@@ -14,7 +14,7 @@ from connectors.model.blocks import BlockReader, ValueReader
 from connectors.model.moves import Border, Bundle, ByHand, CopyHabits, NoRoute, Route
 from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
-from connectors.postgresql import demand, doctor, inspection, lease, new_space, partitions, routes, statements
+from connectors.postgresql import demand, doctor, inspection, lease, new_space, partitions, routes, statements, trial
 from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability
 from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, shape_of
 from connectors.postgresql.lease import end_holder
@@ -135,6 +135,10 @@ class PostgresqlConnector:
     def refuse_split(self, route: Route) -> NoRoute | None:
         """See ``missing_rights``."""
         return refuse_rights(self._session, route)
+
+    def try_moves(self, spaces: Sequence[str]) -> tuple[Finding, ...]:
+        """With a temporary table of one row."""
+        return trial.try_moves(self._session, self._settings, spaces)
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""

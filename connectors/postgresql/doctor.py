@@ -6,7 +6,8 @@ Half-written files: what a server that ended in the midst of a move left in a ta
 PostgreSQL gives a moved relation a new file and knows it once the move is committed. When the server is killed before,
 the file stays for ever, as large as it got, and takes room that a small fast tablespace cannot spare.
 
-Storage that loses what it holds when its machine restarts or moves, as far as this machine shows it.
+Storage that loses what it holds when its machine restarts or moves, and what block devices say of themselves, as far as
+this machine shows it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorChec
 from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.model.observation import Catalog
 from connectors.postgresql.blocks import look_facts
-from connectors.postgresql.catalog import ONE_STORAGE
+from connectors.postgresql.catalog import ONE_STORAGE, rows_beside_unusable
 from connectors.postgresql.lease import find_stranger
 from connectors.postgresql.replication import doctor_facts, read_replication
 from connectors.postgresql.rights import (
@@ -31,7 +32,7 @@ from connectors.postgresql.rights import (
     read_powers,
     refused_owner_remedy,
 )
-from connectors.postgresql.sessions import ReadSession, query
+from connectors.postgresql.sessions import ReadSession
 from connectors.postgresql.statements import find_place, statement_facts
 
 OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severity.ERROR
@@ -227,6 +228,12 @@ CHECKS = (
         ),
     ),
     DoctorCheck(
+        "local_spaces",
+        (
+            CheckCase(OK, "block_device", "{space} lies on {devices}", when="devices", values={"space": "{space}"}),
+        ),
+    ),
+    DoctorCheck(
         "replication",
         (
             CheckCase(INFO, "standbys", "standbys stream from this server: {listed}; {who_waits}",
@@ -333,7 +340,9 @@ def examine(
     def spaces() -> Iterator[Facts]:
         for space in catalog.spaces:
             if local and space.path:
-                yield {"space": space.name, "volatile": volatile_here(space.path)}
+                yield {
+                    "space": space.name, "volatile": volatile_here(space.path), "devices": devices_here(space.path),
+                }  # fmt: skip
 
     return tuple(
         findings_of(
@@ -366,10 +375,16 @@ def examine(
     )
 
 
-def _rows(session: ReadSession, name: str, values: Mapping[str, float] | None = None) -> list[Facts]:
-    """The rows of a query of ``QUERIES`` by the names of its columns."""
+def _rows(
+    session: ReadSession,
+    name: str,
+    values: Mapping[str, float] | None = None,
+    unusable: dict[int, str] | None = None,
+) -> list[Facts]:
+    """The rows of a query of ``QUERIES`` by the names of its columns; ``unusable``: as of ``rows_beside_unusable``."""
     doing, columns = QUERIES[name]
-    return [dict(zip(columns, row, strict=True)) for row in session.rows(query(name), values, doing=doing)]
+    rows = rows_beside_unusable(session, name, values, doing, unusable)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def read_facts(session: ReadSession) -> Facts:
@@ -433,7 +448,10 @@ def _files(session: ReadSession) -> Iterable[Facts]:
         return ()
     if not may["may"]:
         return ({"hidden": True, "login": may["login"]},)
-    rows = _rows(session, "unknown_files", {"older_than": OLDER_THAN_SECONDS})
+    unusable: dict[int, str] = {}  # of which the finding says more that is about them
+    rows = _rows(session, "unknown_files", {"older_than": OLDER_THAN_SECONDS}, unusable)
+    if not rows and unusable:
+        return ()
     return [{**row, "hidden": False} for row in rows] or ({"hidden": False, "count": 0},)
 
 
@@ -445,16 +463,26 @@ INSTANCE_STORES = ("Amazon EC2 NVMe Instance Storage", "Microsoft NVMe Direct Di
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
-def find_volatile(path: Path, mounts: str, model_of: Callable[[str], str]) -> str:
-    """Why what lies at a path does not survive a restart of its machine; "" where nothing shows that.
+def mount_of(path: Path, mounts: str) -> tuple[Path, str, str]:
+    """The mount that holds a path: its place, the number of its device and the kind of its file system.
 
     Args:
         path: absolute, without links.
         mounts: as ``proc(5)`` describes /proc/[pid]/mountinfo.
-        model_of: what a block device calls itself, by its major and minor number; "" where it has no name.
     """
     newest_first = map(_mount_of, reversed(mounts.splitlines()))  # a mount hides an older one at the same place
-    place, number, kind = max(newest_first, key=lambda mount: _covers(mount[0], path))
+    return max(newest_first, key=lambda mount: _covers(mount[0], path))
+
+
+def find_volatile(path: Path, mounts: str, model_of: Callable[[str], str]) -> str:
+    """Why what lies at a path does not survive a restart of its machine; "" where nothing shows that.
+
+    Args:
+        path: as of ``mount_of``.
+        mounts: likewise.
+        model_of: what a block device calls itself, by its major and minor number; "" where it has no name.
+    """
+    place, number, kind = mount_of(path, mounts)
     if kind in IN_MEMORY:
         return f"{place} is {kind}, which is memory"
     model = model_of(number)
@@ -482,11 +510,60 @@ def _covers(place: Path, path: Path) -> int:
     return len(place.parts) if path.is_relative_to(place) else -1
 
 
+DEVICES = Path("/sys/dev/block")
+# How network disks of clouds call themselves; their type, which says what they serve, shows nowhere on the machine.
+VOLUMES = ("Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "Virtual Disk", "MSFT NVMe Accelerator")
+
+
 def _model_of(number: str) -> str:
-    device = Path("/sys/dev/block", number).resolve()
-    for folder in (device, device.parent):  # a disk, or the disk of a partition
-        try:
-            return (folder / "device" / "model").read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:
-            continue
-    return ""
+    return _said(_disk_of(DEVICES / number), "device/model")
+
+
+def _disk_of(device: Path) -> Path:
+    """The folder of a block device, of a partition that of its disk."""
+    found = device.resolve()
+    return found.parent if (found / "partition").exists() else found
+
+
+def _said(disk: Path, name: str) -> str:
+    """What a disk says in a file of its folder; "" where it says nothing."""
+    try:
+        return (disk / name).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def say_devices(number: str, devices: Path = DEVICES) -> str:
+    """What block devices say of themselves: name, model, whether they rotate, and how many requests they take.
+
+    Args:
+        number: major and minor, of a disk, a partition, or a volume that several disks make up.
+        devices: folder with a link for each number, as ``sysfs(5)`` has it.
+
+    Returns:
+        "" where nothing is seen.
+    """
+    disk = _disk_of(devices / number)
+    try:
+        below = sorted(disk.glob("slaves/*"))
+    except OSError:
+        below = []
+    if below:
+        parts = [say_devices(_said(each, "dev"), devices) for each in below]
+        return f"{disk.name} made of {'; '.join(filter(None, parts))}" if any(parts) else ""
+    rotates, depth, model = (_said(disk, each) for each in ("queue/rotational", "queue/nr_requests", "device/model"))
+    if not rotates:
+        return ""
+    kind = "calls itself rotating" if rotates == "1" else "does not rotate"
+    volume = ", a network volume whose type says how many I/Os it serves" if model.startswith(VOLUMES) else ""
+    queue = f" and takes {depth} requests at a time" if depth else ""
+    return f"{disk.name}{f' ({model}{volume})' if model else ''}, which {kind}{queue}"
+
+
+def devices_here(path: str) -> str:
+    """``say_devices`` of a path of this machine; "" too where it cannot be seen."""
+    try:
+        _, number, _ = mount_of(Path(path).resolve(), MOUNTS.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):  # another operating system, or a line of another shape
+        return ""
+    return say_devices(number)

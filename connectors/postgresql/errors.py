@@ -46,6 +46,14 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "22021": (StatementFailed, "A name in this database is no UTF-8, which SQL_ASCII lets in: rename what has it."),
     "25006": (StatementFailed, "The session is read-only: a standby, or default_transaction_read_only of this role."),
 }
+# Where the server's own sources use files: an operating system that refuses one has the state of a missing privilege.
+_OF_FILES = frozenset({"dbsize.c", "fd.c", "md.c", "smgr.c", "storage.c"})
+_MAKES_FOLDERS = "TablespaceCreateDbspace"  # a function in a file that refuses by privileges as well
+FILE_REFUSED = "file"  # native code
+_FILE_ADVICE = (
+    "The operating system lets the server not use this file: look at the owner and the rights of the tablespace's "
+    "folder, and how its file system is mounted."
+)
 _ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, crash, database dropped, idle time-out
 
 
@@ -64,6 +72,13 @@ def _function_of(error: psycopg.Error) -> str:
     return found[1] if found else ""
 
 
+def is_of_files(error: psycopg.Error) -> bool:
+    """Whether the operating system has refused the server a file, or could not read it."""
+    state = error.sqlstate or ""
+    of_files = error.diag.source_file in _OF_FILES or error.diag.source_function == _MAKES_FOLDERS
+    return of_files and (state == "42501" or state.startswith("58"))
+
+
 def connection_broke(error: psycopg.Error, connection: psycopg.Connection) -> bool:
     """Whether the session itself is gone, so that the outcome of its statement is unknown."""
     state = error.sqlstate or ""
@@ -80,6 +95,8 @@ def translate(error: psycopg.Error, doing: str) -> ConnectorError:
     """
     state = error.sqlstate or ""
     kind, advice = _BY_STATE.get(state, (StatementFailed, ""))
+    if is_of_files(error):
+        return StatementFailed(f"{doing}: {_words(error)}", advice=_FILE_ADVICE, native_code=FILE_REFUSED)
     if (function := _function_of(error)) and state not in _NOT_OF_FUNCTIONS:
         # Whatever is missing is missed by the function: the object that is moved is there.
         kind, advice = StatementFailed, _OF_FUNCTION.format(function)

@@ -31,6 +31,7 @@ from connectors.postgresql.split import (
     column_of,
     moved_bytes,
     moves_rows,
+    refusal_of,
     refuse_rows,
     too_near,
 )
@@ -140,7 +141,7 @@ def _before(session: ReadSession, route: Route, operation: Operation, settings: 
     column = None if table is None else column_of(table, operation.text("column"))
     if table is None or column is None:
         return _split_inspection(route, Home.SOURCE, running=False)
-    if refusal := refuse_rights(session, route):
+    if refusal := refusal_of(table, column.name) or refuse_rights(session, route):
         return _unless(refusal, route)
     border = read_border(session, column, operation.text("border"))
     if operation.name != MOVE_STEP:

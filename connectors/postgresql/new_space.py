@@ -21,7 +21,7 @@ from psycopg import sql
 
 from connectors.kit.contract import ConnectorError
 from connectors.kit.places import PlaceFacts, checks_of, not_checked, read_fstab, read_mounts
-from connectors.model.moves import ByHand, Locked, NoRoute, Operation, Parameter, Route, Step
+from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route, Step
 from connectors.model.new_space import (
     NEW_SPACE,
     Check,
@@ -80,11 +80,11 @@ def routes_new_space(
     refusal = refuse_place(wanted, checks)
     if refusal is not None:
         return SpaceAnswer(answer=refusal, checks=checks)
-    create = _create(wanted)
+    route = _route(wanted, settings, checks, superuser=may.superuser)
     if moves and not may.superuser:
         grant = sql.SQL("GRANT CREATE ON TABLESPACE {} TO ").format(sql.Identifier(wanted.name)).as_string(None)
-        return SpaceAnswer(answer=ByHand(statements=(create, grant + may.login), because=SUPERUSER), checks=checks)
-    return SpaceAnswer(answer=_route(wanted, settings, checks, superuser=may.superuser), checks=checks)
+        route = route.by_a_person(SUPERUSER, f"{grant}{may.login};")
+    return SpaceAnswer(answer=route, checks=checks)
 
 
 def look(session: ReadSession, place: str, *, superuser: bool) -> tuple[Check, ...]:

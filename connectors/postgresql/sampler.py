@@ -93,6 +93,7 @@ class StatisticsSampler:
         self._population = Population()
         self._kinds = SessionKinds()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
+        self._others_seconds, self._others_at = 0.0, math.nan  # of processors that other programs used, and until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
@@ -147,7 +148,7 @@ class StatisticsSampler:
     def _processors(self, monotonic: float) -> dict[str, float]:
         """What processors do for the server, where this machine tells."""
         try:
-            seconds, count = self._session.processors()
+            seconds, count, used = self._session.processors()
         except NotRecorded:  # by an earlier version
             return {}
         if seconds is None or count is None:
@@ -155,7 +156,13 @@ class StatisticsSampler:
         # Added up, since the server may be given more of them, or fewer.
         passed, self._counted_at = monotonic - self._counted_at, monotonic
         self._processors_seconds += 0.0 if math.isnan(passed) else float(count) * passed
-        return {"processor_seconds": float(seconds), "processors_seconds": self._processors_seconds}
+        found = {"processor_seconds": float(seconds), "processors_seconds": self._processors_seconds}
+        if used is not None:
+            others = float(used) - float(seconds)
+            taken, self._others_at = others - self._others_at, others
+            self._others_seconds += 0.0 if math.isnan(taken) else max(0.0, taken)
+            found["others_processor_seconds"] = self._others_seconds
+        return found
 
     def _database_row(self) -> Row:
         rows = self._session.rows(query("database"), doing="sampling the database")

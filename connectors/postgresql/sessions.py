@@ -11,7 +11,7 @@ that are kept or brought as rows. Module ``rows`` takes the same format apart in
 the kernel names the process that listens: the postmaster (unix(7), SO_PEERCRED). Its own time, that of its processes
 and that of ended ones (proc(5), ``cutime`` and ``cstime``) make up the server's. A pooler listens on such sockets too,
 so only the process that has the session's own backend among its children counts as the postmaster. Quotas of control
-groups are ignored.
+groups are ignored. What these processors do for everybody (proc(5), ``/proc/stat``) says what other programs leave.
 
 ``open_connection`` makes the settings of every session, and ``ReadSession`` is one that cannot write.
 """
@@ -56,6 +56,11 @@ def query(name: str) -> bytes:
 def in_extension(statement: bytes, schema: str) -> bytes:
     """The statement for an extension in that schema, given as quoted: each of its objects is named with it."""
     return statement.replace(b"extension_schema.", schema.encode().replace(b"%", b"%%") + b".")
+
+
+def without_files(statement: bytes, spaces: Iterable[int]) -> bytes:
+    """The statement so that it asks for no file in those tablespaces, given by oid: what the catalog knows must do."""
+    return statement.replace(b"'{}'::bigint[]", f"'{{{','.join(map(str, spaces))}}}'::bigint[]".encode())
 
 
 @cache
@@ -180,8 +185,15 @@ _USER, _CHILDREN_SYSTEM = 11, 14  # of the fields after the name: utime, stime, 
 _LOOKS = 3  # until no process has come or gone meanwhile; where they always do, one may be missed or counted twice
 
 
-def server_processors(descriptor: int, backend: int) -> tuple[float | None, float | None]:
-    """Seconds so far and how many processors may be used, None where the system does not tell.
+ProcessorTime = tuple[float | None, float | None, float | None]
+UNKNOWN_PROCESSORS: ProcessorTime = None, None, None
+_BUSY = (1, 2, 3, 6, 7, 8)  # of a line of /proc/stat: user, nice, system, irq, softirq, steal
+
+
+def server_processors(descriptor: int, backend: int) -> ProcessorTime:
+    """Seconds of the server so far, how many processors it may use, and seconds that anybody has used of these.
+
+    None where the system does not tell.
 
     Args:
         descriptor: of the socket of a connection to the server.
@@ -191,15 +203,23 @@ def server_processors(descriptor: int, backend: int) -> tuple[float | None, floa
         pid = _listener(descriptor)
         children = _children(pid) if pid else []
         if str(backend) not in children:
-            return None, None
+            return UNKNOWN_PROCESSORS
         for _ in range(_LOOKS):
             ticks = sum(_ticks(each) for each in [*children, str(pid)])
             looked_at, children = children, _children(pid)
             if children == looked_at:
                 break
-        return ticks / os.sysconf("SC_CLK_TCK"), float(len(os.sched_getaffinity(pid)))
+        usable, per_second = os.sched_getaffinity(pid), os.sysconf("SC_CLK_TCK")
+        return ticks / per_second, float(len(usable)), _busy_ticks(usable) / per_second
     except (OSError, AttributeError, ValueError):  # hidden, gone, or another system
-        return None, None
+        return UNKNOWN_PROCESSORS
+
+
+def _busy_ticks(processors: Iterable[int]) -> int:
+    """That those processors have worked for anybody, time that a hypervisor gave to others among it."""
+    names = {f"cpu{each}" for each in processors}
+    lines = (line.split() for line in Path("/proc/stat").read_text(encoding="ascii").splitlines())
+    return sum(int(line[at]) for line in lines if line[:1] and line[0] in names for at in _BUSY)
 
 
 def _listener(descriptor: int) -> int:
@@ -423,10 +443,11 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
 
         return self._tapped(name or name_of(statement), tuple((values or {}).values()), answer, doing)
 
-    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str, name: str = "") -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
 
-        It may be called again, with the output from its start, when the session turns out to have died.
+        It may be called again, with the output from its start, when the session turns out to have died. ``name``: as
+        of ``rows``.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -438,7 +459,8 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
 
         if self._tap is None:
             return self._with_retry(read, doing)
-        return take(to_copy(self._tapped(name_of(statement), (), lambda: self._copied_rows(statement, doing), doing)))
+        name = name or name_of(statement)
+        return take(to_copy(self._tapped(name, (), lambda: self._copied_rows(statement, doing, name), doing)))
 
     @property
     def host_address(self) -> str:
@@ -462,8 +484,8 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         )[0]
         return there, writable, device
 
-    def processors(self) -> tuple[float | None, float | None]:
-        """Processor seconds that the server has taken, and how many processors it may use, where it runs here.
+    def processors(self) -> ProcessorTime:
+        """Processor seconds that the server has taken, how many processors it may use, and seconds that all took.
 
         None where the connection is not over a Unix socket of the server itself, or the system does not tell.
 
@@ -475,17 +497,17 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
             connection = self._open().pgconn
             return [server_processors(connection.socket, connection.backend_pid)]
 
-        seconds, count = self._tapped("processors", (), look, "looking at processor time")[0]
-        return seconds, count
+        seconds, count, *used = self._tapped("processors", (), look, "looking at processor time")[0]
+        return seconds, count, used[0] if used else None  # an earlier version recorded two
 
-    def _copied_rows(self, statement: bytes, doing: str) -> list[Row]:
+    def _copied_rows(self, statement: bytes, doing: str, name: str) -> list[Row]:
         """The output of a COPY as rows, which are what a tap takes."""
 
         def read(connection: psycopg.Connection) -> bytes:
             with reading(connection), connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return b"".join(map(bytes, copy))
 
-        return from_copy(self._with_retry(read, doing), text_last=name_of(statement) in WITH_TEXT)
+        return from_copy(self._with_retry(read, doing), text_last=name in WITH_TEXT)
 
     def _connection_facts(self) -> Row:
         def facts() -> list[Row]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from connectors.kit.settings import DurationWithUnit, SecretSource
+from connectors.kit.settings import ConfigPath, DurationWithUnit, SecretSource
 
 NOTICES_A_DEAD_SERVER = {  # within two minutes; the machine's own settings take two hours
     "keepalives_idle": 60,
@@ -29,7 +28,7 @@ class PostgresqlSettings(BaseModel):
     user: str
     password: SecretSource | None = None  # None: peer, certificate, .pgpass ... as libpq finds it
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] | None = None
-    sslrootcert: Path | None = None
+    sslrootcert: ConfigPath | None = None
     connect_timeout: DurationWithUnit = 10.0
     statement_timeout: DurationWithUnit = 30.0  # of every query that reads
     lock_timeout: DurationWithUnit = 0.5  # how long a move may make others queue behind it

@@ -132,7 +132,33 @@ def _of_dependents(table: SplitTable) -> Iterator[NoRoute]:
         ("triggers", table.triggers, "it has triggers", "drop them, and make them on the new table"),
         ("unheld_keys", table.unheld_keys, "its foreign keys are switched off", "ALTER TABLE ... ENABLE TRIGGER ALL"),
         ("rules", table.rules, "it has rules", "drop them; a partitioned table takes them again"),
-        ("publications", table.publications, "it is published", "take it out, and publish it by its root afterwards"),
+        (
+            "publications",
+            table.publications,
+            "it is published",
+            (
+                "take it out, and refresh the subscriptions; publish it by its root (publish_via_partition_root) "
+                "afterwards, and refresh them again, which copies it"
+            ),
+        ),
+        (
+            "subscriptions",
+            table.subscriptions,
+            "subscriptions write into it",
+            (
+                "take it out of the publication that they follow, and REFRESH PUBLICATION; publish it and refresh "
+                "again afterwards, or no change arrives any more"
+            ),
+        ),
+        (
+            "readers",
+            table.readers,
+            "logical slots read its changes",
+            (
+                "they would find them under the names of its parts: drop them, or have what reads them follow the "
+                "parts, and make them again afterwards"
+            ),
+        ),
         ("dependents", table.dependents, "others depend on it", "drop them, and make them on the new table"),
         ("statistics", table.statistics, "it has extended statistics", "drop them, and make them on the new table"),
     )
@@ -555,7 +581,10 @@ def _notes(plan: SplitPlan) -> Iterable[str]:
         f"with {plan.column.name}; what {names.hot} has been given alone by then (an index, a grant, a comment) "
         "refuses it"
     )
-    yield f"FROM ONLY {plan.table.name} and TRUNCATE ONLY see no row afterwards"
+    yield (
+        f"FROM ONLY {plan.table.name}, TRUNCATE ONLY and pg_dump -t {plan.table.name} see no row afterwards: a dump of "
+        f"this table alone needs its parts' names, or --table-and-children={plan.table.name} (pg_dump from 16)"
+    )
     if names.sequences:
         yield "identity sequences are made again with their value: sessions that have cached some of theirs leave gaps"
 

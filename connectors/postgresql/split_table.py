@@ -131,6 +131,8 @@ class SplitTable(_Part):
     triggers: tuple[str, ...]
     unheld_keys: tuple[str, ...] = ()  # foreign keys whose triggers, which are the server's own, are switched off
     publications: tuple[str, ...]
+    subscriptions: tuple[str, ...] = ()  # that write into it
+    readers: tuple[str, ...] = ()  # logical slots by whose plugin every table's changes are read
     incoming_keys: tuple[str, ...]
     dependents: tuple[str, ...]  # views, functions and whatever else the server knows to depend on it
     extension: str | None

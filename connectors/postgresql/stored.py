@@ -15,7 +15,7 @@ from connectors.model.observation import Catalog, Demand, Interval
 from connectors.postgresql import demand
 from connectors.postgresql.catalog import read_catalog, shape_of
 from connectors.postgresql.sampler import LOG_BY_OBJECT, StatisticsSampler
-from connectors.postgresql.sessions import Part, ReadSession, Row, query, to_copy
+from connectors.postgresql.sessions import UNKNOWN_PROCESSORS, Part, ProcessorTime, ReadSession, Row, query, to_copy
 
 Result = TypeVar("Result")
 QUERIES = "identify", "clock", "sample", "database", "toast", "units", "spaces"
@@ -41,9 +41,9 @@ class StoredSession(ReadSession):
         """Any whose query of roles is not asked of a person."""
         return LOG_BY_OBJECT
 
-    def processors(self) -> tuple[float | None, float | None]:
+    def processors(self) -> ProcessorTime:
         """An export does not say."""
-        return None, None
+        return UNKNOWN_PROCESSORS
 
     def rows(
         self,
@@ -59,9 +59,9 @@ class StoredSession(ReadSession):
             return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(known)]
         return self.export.rows(known) if known in QUERIES else []
 
-    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str, name: str = "") -> Result:
         """What is made of the result in COPY's binary form."""
-        name = self._names[statement]
+        name = name or self._names[statement]
         rows, advice = self.export.rows(name), "Export all columns of the query as they are."
         texts = 1 if name == "units" else 0  # at the end of a row; the binary form does not tell them from numbers
         if not all(_is_typed(row, texts) for row in rows):

@@ -9,10 +9,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from connectors.kit.settings import ConfigPath
 
 
 class FaultKind(StrEnum):
@@ -108,17 +109,10 @@ class SimulatedSettings(BaseModel):
     scenario: Literal["oltp", "synthetic", "eight_tables"] = "oltp"
     seed: int = Field(default=1, ge=0)
     units: int = Field(default=1000, ge=1, le=MOST_UNITS)  # of the synthetic scenario
-    state: Path | None = None  # JSON file; None: the world lives and dies with the process
+    state: ConfigPath | None = None  # JSON file; None: the world lives and dies with the process
     speed: float = Field(default=1.0, gt=0.0, le=1e6)  # virtual seconds per second of the clock
     may_move: bool = True  # whether this login has the right to move anything
     faults: tuple[Fault, ...] = ()
-
-    @field_validator("state")
-    @classmethod
-    def _beside_the_configuration(cls, path: Path | None, info: ValidationInfo) -> Path | None:
-        """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
-        folder = (info.context or {}).get("folder")
-        return path if path is None or folder is None else Path(folder) / path.expanduser()
 
 
 SAMPLE_SETTINGS = """\

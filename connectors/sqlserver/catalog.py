@@ -79,6 +79,8 @@ def _space(name: str, rows: list[File], volumes: Mapping[int, Volume], in_units:
     used = sum(file.used_pages or 0 for file in files) * PAGE if known else in_units
     inside = max(0, sum(file.size_pages or 0 for file in files) * PAGE - used)
     usable = [file for file in files if file.state == "ONLINE" and not file.read_only]
+    # DEFUNCT is for ever: it is left of a filegroup that was given up.
+    away = next((file for file in files if file.state not in {"ONLINE", "DEFUNCT", None}), None)
     growth = _growth(usable, volumes)
     free = None if growth is None else (inside + growth if usable else 0)
     return Space(
@@ -88,6 +90,7 @@ def _space(name: str, rows: list[File], volumes: Mapping[int, Volume], in_units:
         free_bytes=free,
         capacity_bytes=None if free is None else used + free,
         containers=tuple(container_of(file, volumes) for file in files),
+        lost="" if away is None else f"its file {away.name} is {away.state}",
     )
 
 

@@ -19,7 +19,7 @@ from connectors.sqlserver.blocks import PoolReader, block_capability, resident_n
 from connectors.sqlserver.catalog import exact_sizes, homes, read_catalog, read_files
 from connectors.sqlserver.ddl import ONLINE_EDITIONS, ServerFeatures
 from connectors.sqlserver.definition import Definition, find, knowing
-from connectors.sqlserver.file_moves import FilePlace, file_route, removal_route
+from connectors.sqlserver.file_moves import FilePlace, file_route, read_copies, removal_route
 from connectors.sqlserver.guards import find_blockers, find_crowding, tempdb_room
 from connectors.sqlserver.inspection import are_kept, kept_rows
 from connectors.sqlserver.keys import name_of
@@ -28,7 +28,7 @@ from connectors.sqlserver.mover import SqlserverMover
 from connectors.sqlserver.operations import exchanged_by, replaces_index, way_back
 from connectors.sqlserver.partitions import PartitionCalendar
 from connectors.sqlserver.plan_drift import foreseen, foreseen_back, hangs_on_index, read_belongings
-from connectors.sqlserver.sampler import DmvSampler
+from connectors.sqlserver.sampler import DmvSampler, no_units
 from connectors.sqlserver.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -68,8 +68,14 @@ class SqlserverConnector:
         self._clock = clock
         self._session = ReadSession(settings, tap=tap)
         self._sampler = DmvSampler(
-            self._session, clock, budget_seconds=settings.sample_budget, home_of=self._home_of_filegroup
+            self._session,
+            clock,
+            budget_seconds=settings.sample_budget,
+            home_of=self._home_of_filegroup,
+            units=lambda: self._unit_ids,
+            share=settings.sample_share,
         )
+        self._unit_ids = no_units()  # of the last catalog, without large objects
         self._homes: dict[str, str] = {}  # disk of each filegroup, for move_by: filegroup
         self._known: _Facts | None = None
 
@@ -111,6 +117,12 @@ class SqlserverConnector:
 
     def catalog(self) -> Catalog:
         """Filegroups, and every heap, index, partition and LOB with storage."""
+        found = self._read_catalog()
+        ids = found.units.physical_id
+        self._unit_ids = ids[(ids & demand.LOB_BIT) == 0]
+        return found
+
+    def _read_catalog(self) -> Catalog:
         now, lob_moves = self._clock.now(), self._settings.lob_moves
         if not self._by_filegroup:
             return read_catalog(self._session, now, lob_moves=lob_moves, partitions=self._settings.partitions)
@@ -308,6 +320,7 @@ class SqlserverConnector:
             replicated=facts.group is not None,
             writable=facts.writable,
             settings=self._settings,
+            copies=read_copies(self._session),
         )
 
     def _file_routes(self, bundle: Bundle, to_disk: str) -> tuple[Route, ...] | NoRoute:

@@ -24,6 +24,7 @@ from connectors.sqlserver.definition import (
     OLD_LOB_TYPES,
     WIDE_TYPES,
     Definition,
+    IndexColumn,
     IndexDefinition,
     Partition,
     TableColumn,
@@ -125,11 +126,14 @@ def text(value: str) -> str:
     return "N'" + value.replace("'", "''") + "'"
 
 
-def cluster_heap(name: Name, index: str, column: str, heap: Partition, build: Build, on: str) -> str:
+def cluster_heap(
+    name: Name, index: str, columns: Sequence[IndexColumn], heap: Partition, build: Build, on: str, *, unique: bool
+) -> str:
     """A clustered index that carries a heap to another filegroup."""
     options = ", ".join((*_how(None, build), f"DATA_COMPRESSION = {heap.compression}"))
-    keys = f"{quoted_table(name)} ({quote(column)} ASC)"
-    return f"CREATE CLUSTERED INDEX {quote(index)} ON {keys} WITH ({options}) ON {on}"
+    keys = ", ".join(f"{quote(c.name)} {'DESC' if c.descending else 'ASC'}" for c in columns)
+    kind = "UNIQUE CLUSTERED" if unique else "CLUSTERED"
+    return f"CREATE {kind} INDEX {quote(index)} ON {quoted_table(name)} ({keys}) WITH ({options}) ON {on}"
 
 
 def uncluster_heap(name: Name, index: str, build: Build, on: str) -> str:

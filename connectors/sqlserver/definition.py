@@ -15,6 +15,12 @@ from connectors.sqlserver.keys import TABLE_INDEX, Name
 from connectors.sqlserver.sessions import ReadSession, Row
 
 HEAP, CLUSTERED, NONCLUSTERED, XML, SPATIAL, CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE = range(7)
+# What the connector knows how to move, or what becomes of it when its table moves. Any other value is one that came
+# with a later version: it is refused by its name.
+KNOWN_INDEXES = frozenset(range(7))
+NAMES_OF_LATER_INDEXES = {7: "hash", 9: "JSON"}  # sys.indexes.type; of a vector index the page has no number
+KNOWN_COMPRESSIONS = frozenset({"NONE", "ROW", "PAGE", "COLUMNSTORE", "COLUMNSTORE_ARCHIVE"})
+KNOWN_TEMPORAL_TYPES = frozenset({None, 0, 1, 2})
 OLD_LOB_TYPES = frozenset({"text", "ntext", "image"})
 WIDE_TYPES = OLD_LOB_TYPES | {"clr", "xml", "geometry", "geography", "hierarchyid", "sql_variant", "timestamp"}
 MAX_LENGTH = -1
@@ -309,6 +315,7 @@ class Hindrances:
     ansi_nulls: int
     ledger: int
     graph: int
+    change_feed: int = 0  # of the database; a recording from before has no such column
 
     def sentences(self) -> Iterator[str]:
         """Each of them in words, with the error that SWITCH would end with where there is one."""
@@ -327,6 +334,7 @@ class Hindrances:
             (not self.ansi_nulls, "it was made with ANSI_NULLS OFF"),
             (self.ledger, "it is a ledger table"),
             (self.graph, "it is a node or an edge of a graph"),
+            (self.change_feed, "the database has a change feed, whose tables refuse SWITCH (22750, 22751)"),
         )
         return (words for applies, words in said if applies)
 

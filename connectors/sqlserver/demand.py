@@ -223,7 +223,8 @@ def _database_demand(interval: Interval) -> DatabaseDemand:
     def rate(name: str) -> float:
         return interval.database.get(name, float("nan")) / interval.seconds
 
-    return DatabaseDemand(reads=rate("file_reads"), read_wait=_read_wait(interval), transactions=rate("transactions"))
+    # Sessions, their time and the processors come from looks at sessions and batches, see ``sampler.Sessions``.
+    return replace(interval.database_rates(), reads=rate("file_reads"), read_wait=_read_wait(interval))
 
 
 def _read_wait(interval: Interval) -> float:

@@ -170,6 +170,11 @@ CHECKS = (
             CheckCase(WARNING, "counters_missing",
                       "the server has no performance counters (error 3409 in its log): transactions are not counted",
                       "Run lodctr on the server's perf-*sqlctr.ini and restart the service.", when="absent"),
+            CheckCase(WARNING, "transactions_missing",
+                      "the server counts no transactions under the name of this database, nor under its physical name: "
+                      "no outcome of a move can be measured by work done",
+                      "Look for its instance_name of 'Transactions/sec' in sys.dm_os_performance_counters, and report "
+                      "it.", when="uncounted"),
             CheckCase(OK, "buffer_pool", "no page has been read from disk since the service started", unless="read"),
             # The true miss rate and what of it was read ahead.
             CheckCase(OK, "buffer_pool",
@@ -443,6 +448,7 @@ def _counters(session: ReadSession, rights: Rights) -> Iterator[Facts]:
     asked, read = totals.get("Page lookups/sec", 0), totals.get("Page reads/sec", 0)
     yield {
         "absent": not totals,
+        "uncounted": bool(totals) and "Transactions/sec" not in totals,
         "read": asked and read,
         "missed": read / (asked or 1),
         "ahead": totals.get("Readahead pages/sec", 0) / (read or 1),

@@ -15,8 +15,9 @@ again. ``inspect_container`` tells whether the file is there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from connectors.kit.contract import NotRecorded, ObjectGone
 from connectors.model.moves import Bundle, Locked, NoRoute, Operation, Route, Step
 from connectors.model.observation import Home, Inspection
 from connectors.sqlserver.catalog import PAGE, File, disk_of, folder_of, read_files
@@ -36,6 +37,10 @@ from connectors.sqlserver.routes import number_of, tag_steps
 from connectors.sqlserver.sessions import ReadSession, lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
 
+SHIPPED = (
+    "wherever its log backups are restored (log shipping; msdb.dbo.log_shipping_primary_databases lists it) the folder "
+    "has to be there, or the restore stops at ADD FILE until it is given WITH MOVE"
+)
 LOG_FACTOR = 1.2  # every page that moves is logged, in small transactions
 REPLICAS_STAY_SINCE = 14  # before, SHRINKFILE could suspend a replica (KB 3173471)
 
@@ -51,6 +56,52 @@ class FileRoute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseCopies:
+    """What else is made of the files of a database.
+
+    Attributes:
+        seen: this login sees all databases of the server, and so every snapshot.
+        snapshot: the name of a database snapshot; "": there is none that this login sees.
+        mirrored: it is mirrored to another server.
+        log_backups: its log can be backed up, and so restored elsewhere (log shipping), of which no view of a database
+            tells.
+    """
+
+    seen: bool = True
+    snapshot: str = ""
+    mirrored: bool = False
+    log_backups: bool = False
+
+    def against_removal(self) -> tuple[tuple[bool, str, str], ...]:
+        """Why no file may be removed, which a server says only once a file has been emptied."""
+        named = f"while database snapshot {self.snapshot} exists no file can be removed: drop it, or wait for its end"
+        unseen = "a database snapshot, which keeps files from being removed, may exist unseen: GRANT VIEW ANY DATABASE"
+        return ((bool(self.snapshot), "snapshots", named), (not self.seen, "snapshots_unseen", unseen))
+
+
+def read_copies(session: ReadSession) -> DatabaseCopies:
+    """Snapshots and mirrors of the session's database.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    try:
+        rows = session.rows("database_copies", doing="looking for database snapshots and mirrors")
+    except (
+        ObjectGone,
+        NotRecorded,
+    ):  # Azure SQL Database has neither view nor snapshots; or an earlier version recorded
+        return DatabaseCopies()
+    sees_all, snapshot, mirrored, recovery_model = rows[0]
+    return DatabaseCopies(
+        seen=bool(sees_all),
+        snapshot=str(snapshot or ""),
+        mirrored=bool(mirrored),
+        log_backups=recovery_model != "SIMPLE",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlace:
     """What a move by files depends on in addition to the files."""
 
@@ -59,6 +110,7 @@ class FilePlace:
     replicated: bool  # the database is in an availability group
     writable: bool = True  # it can be changed here; a readable secondary shows the primary's paths
     settings: SqlserverSettings  # disks and limits
+    copies: DatabaseCopies = field(default_factory=DatabaseCopies)
 
 
 def file_route_of(route: Route) -> FileRoute | None:
@@ -92,6 +144,8 @@ def file_route(
             return NoRoute(code=code, sentence=sentence)
     assert filegroup is not None, "a missing filegroup is refused above"
     method = _method(place.database, filegroup, own, place.settings.disks[to_disk], place.server.major)
+    if place.copies.log_backups:
+        method = replace(method, notes=(*method.notes, SHIPPED))
     return route_by_files(method, bundle, to_disk, place.settings)
 
 
@@ -146,6 +200,12 @@ def _against(
         "replicas",
         "the folder has to be there on every replica, or ADD FILE suspends it: disks_on_replicas: true says that it is",
     )
+    yield (
+        place.copies.mirrored and not place.settings.disks_on_replicas,
+        "mirror",
+        "the folder has to be on the mirror, or ADD FILE suspends mirroring: disks_on_replicas: true says that it is",
+    )
+    yield from place.copies.against_removal()
 
 
 def _method(database: str, filegroup: str, own: Sequence[File], folder: str, major: int) -> Method:
@@ -326,6 +386,7 @@ def _against_removal(file: File, files: Sequence[File], place: FilePlace) -> Ite
         "replicas",
         "on this version SHRINKFILE may suspend a replica (KB 3173471)",
     )
+    yield from place.copies.against_removal()
 
 
 def _removal_method(database: str, file: File, major: int) -> Method:

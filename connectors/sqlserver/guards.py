@@ -16,6 +16,7 @@ restart. ``against`` gives the reason not to start now, if there is one.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,7 +29,7 @@ from connectors.sqlserver.ddl import quoted_table
 from connectors.sqlserver.definition import Definition, find
 from connectors.sqlserver.keys import name_of, quote
 from connectors.sqlserver.operations import resumable_index
-from connectors.sqlserver.sessions import ReadSession
+from connectors.sqlserver.sessions import ReadSession, Row
 from connectors.sqlserver.settings import SqlserverSettings
 
 NOTHING = "NOTHING"
@@ -92,15 +93,24 @@ def tempdb_room(session: ReadSession) -> int | None:
 
 
 def _free_on_volumes(session: ReadSession, query: str = "log_volume") -> int | None:
-    """Bytes on all volumes of a query's files, each volume once; None where this cannot be known."""
+    """Bytes on all volumes of a query's files, no volume twice; None where this cannot be known."""
     try:
         rows = session.rows(query, doing="looking at volumes")
     except (ObjectGone, PrivilegeMissing, StatementFailed):
         return None
-    # By volume: several files on one disk share its free bytes. Where the server names no volume, each file stands for
-    # its own.
-    free = {mount if mount is not None else file_id: available for file_id, mount, available in rows}
-    return None if not free or None in free.values() else sum(int(each) for each in free.values())
+    return free_on_volumes(rows)
+
+
+def free_on_volumes(rows: Sequence[Row]) -> int | None:
+    """Of rows of ``sql/tempdb_room.sql`` or ``sql/log_volume.sql``; None where a row does not say."""
+    # By volume: several files on one disk share its free bytes. Linux names no volume, so all files there may lie on
+    # one: the largest figure is what is free at least.
+    if not rows or any(available is None for _, _, available in rows):
+        return None
+    free: dict[str, int] = {}
+    for _, mount, available in rows:
+        free[str(mount or "")] = max(int(available), free.get(str(mount or ""), 0))
+    return sum(free.values())
 
 
 def find_crowding(session: ReadSession, settings: SqlserverSettings) -> Crowding:

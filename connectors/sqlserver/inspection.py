@@ -27,7 +27,7 @@ from connectors.sqlserver.catalog import PAGE, File, read_files
 from connectors.sqlserver.ddl import ServerFeatures
 from connectors.sqlserver.definition import Definition, data_spaces, find, knowing
 from connectors.sqlserver.doctor import read_rights
-from connectors.sqlserver.file_moves import FileRoute, file_route_of, inspect_container, inspect_files
+from connectors.sqlserver.file_moves import FileRoute, file_route_of, inspect_container, inspect_files, read_copies
 from connectors.sqlserver.guards import ResumableOperation, of_route, operations
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.new_space import inspect_space, space_of
@@ -417,7 +417,13 @@ class FileInspector:
         self._session, self._turn, self._route, self._files = session, turn, route, files
 
     def against(self) -> str:
-        """A filegroup has another file by now, or not one of those that were approved."""
+        """A filegroup has another file by now, or not one of those that were approved; or no file can be removed."""
+        if self._files.old:
+            with self._turn:
+                copies = read_copies(self._session)
+            reason = next((sentence for applies, _, sentence in copies.against_removal() if applies), "")
+            if reason:
+                return reason
         if not (self._files.filegroup and self._files.old):
             return ""  # it only tidies up, or one file goes or comes and the others stay
         own = self._own()

@@ -8,7 +8,7 @@ also be built as a second index, resumable, and then take the name of the old on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from connectors.model.moves import Bundle, Locked, NoRoute, Operation
@@ -19,6 +19,7 @@ from connectors.sqlserver.definition import (
     NONCLUSTERED,
     WIDE_TYPES,
     Definition,
+    IndexColumn,
     IndexDefinition,
     TableColumn,
 )
@@ -165,8 +166,8 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
     if definition.name.partition is not None:
         sentence = f"{bundle.key} is a partitioned heap: give it a clustered index, or try partitions: switched"
         return NoRoute(code="partitioned_heap", sentence=sentence)
-    column = _narrowest(definition.columns)
-    if column is None:
+    carrier = _carrier(definition)
+    if carrier is None:
         return NoRoute(code="no_key", sentence=f"{bundle.key} is a heap without a column that an index may have as key")
     heap = definition.partitions[0]
 
@@ -174,7 +175,9 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         on = quote(space)
         return (
             MethodStatement(
-                ddl.cluster_heap(definition.name, MADE, column.name, heap, build, on),
+                ddl.cluster_heap(
+                    definition.name, MADE, carrier.columns, heap, build, on, unique=bool(carrier.unique_index)
+                ),
                 f"carry {bundle.key} to {space} by a clustered index",
                 Operation(operations.CLUSTER_HEAP, {"index": MADE}),
             ),
@@ -193,8 +196,26 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
         tidy_copies=True,
         rebuilds=2,
         rewritten_bytes=2 * _nonclustered_bytes(definition),
-        notes=("every nonclustered index of the table is rebuilt twice, where it is",),
+        notes=("every nonclustered index of the table is rebuilt twice, where it is", *_order_notes(carrier)),
     )
+
+
+def _order_notes(carrier: _Carrier) -> Iterator[str]:
+    """What a clustered index that comes and goes does to the rows of a heap."""
+    keys = ", ".join(quote(column.name) for column in carrier.columns)
+    if carrier.unique_index:
+        by = f"by the key of the unique index {carrier.unique_index}: {keys}"
+    else:
+        by = (
+            f"by {keys}, the narrowest column, as no unique index has a key for it: rows of equal values are numbered, "
+            "which takes 4 bytes a row meanwhile"
+        )
+    yield (
+        f"its rows are sorted {by}; the order in which they were inserted is lost, so a query without ORDER BY may "
+        "return them in another order"
+    )
+    yield "forwarded rows come back to their pages: every row has a new place, and scans read each page once"
+    yield "move_by: filegroup moves all of its filegroup by files instead, and leaves it a heap in the order it has"
 
 
 def _partition(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Build) -> Method | NoRoute:
@@ -356,8 +377,32 @@ def _nonclustered_bytes(definition: Definition) -> int:
     return sum(p.row_pages for i in definition.indexes if i.kind == NONCLUSTERED for p in i.partitions) * 8192
 
 
-def _narrowest(columns: tuple[TableColumn, ...]) -> TableColumn | None:
-    """The cheapest key: never null first, then the shortest."""
-    fit = [c for c in columns if not c.large and not c.computed and c.type_name not in WIDE_TYPES]
-    fit = [c for c in fit if 0 < c.max_length <= KEY_BYTES]
-    return min(fit, key=lambda c: (c.nullable, c.max_length), default=None)
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """The key of the clustered index that carries a heap, and the unique index that it was taken from, if any."""
+
+    columns: tuple[IndexColumn, ...]
+    unique_index: str = ""
+
+
+def _carrier(definition: Definition) -> _Carrier | None:
+    """The shortest key of a unique index, which sorts without duplicates; else the narrowest column, not null first."""
+    fit = {c.name: c for c in definition.columns if _may_be_key(c)}
+    unique = [
+        (sum(fit[c.name].max_length for c in index.keys), index.index_id, index)
+        for index in definition.indexes
+        if index.kind == NONCLUSTERED
+        and index.unique
+        and not (index.disabled or index.has_filter)
+        and all(c.name in fit for c in index.keys)
+    ]
+    shortest = min((u for u in unique if u[0] <= KEY_BYTES), key=lambda u: u[:2], default=None)
+    if shortest is not None:
+        return _Carrier(shortest[2].keys, shortest[2].name or "")
+    column = min(fit.values(), key=lambda c: (c.nullable, c.max_length), default=None)
+    return None if column is None else _Carrier((IndexColumn(column.name, 1, 0, 0, 0, 0),))
+
+
+def _may_be_key(column: TableColumn) -> bool:
+    plain = not column.large and not column.computed and column.type_name not in WIDE_TYPES
+    return plain and 0 < column.max_length <= KEY_BYTES

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import PureWindowsPath
 
 from connectors.kit.places import not_checked
-from connectors.model.moves import ByHand, Locked, NoRoute, Operation, Parameter, Route, Step
+from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route, Step
 from connectors.model.new_space import (
     DEVICE,
     DROP_SPACE,
@@ -72,9 +72,6 @@ def routes_new_space(wanted: WantedSpace, files: Sequence[File], place: FilePlac
     if refusal is not None:
         return SpaceAnswer(answer=refusal, checks=checks)
     method = _method(wanted, folder, place.database)
-    if not may:
-        statements = tuple(statement.sql for statement in method.there)
-        return SpaceAnswer(answer=ByHand(statements=statements, because=NO_RIGHT), checks=checks)
     number, limit = number_of(method), place.settings.move_timeout
     replicas = ("the folder has to be there on every replica, or the replica is suspended",) if place.replicated else ()
     route = Route(
@@ -92,7 +89,7 @@ def routes_new_space(wanted: WantedSpace, files: Sequence[File], place: FilePlac
         transient_bytes=0,
         notes=(*notes_of(checks, wanted.accepted), *replicas),
     )
-    return SpaceAnswer(answer=route, checks=checks)
+    return SpaceAnswer(answer=route if may else route.by_a_person(NO_RIGHT), checks=checks)
 
 
 def _with_separator(folder: str) -> str:

@@ -26,6 +26,10 @@ from connectors.sqlserver.ddl import ServerFeatures, may_be_paused, may_build_on
 from connectors.sqlserver.definition import (
     CLUSTERED,
     HEAP,
+    KNOWN_COMPRESSIONS,
+    KNOWN_INDEXES,
+    KNOWN_TEMPORAL_TYPES,
+    NAMES_OF_LATER_INDEXES,
     NONCLUSTERED,
     NONCLUSTERED_COLUMNSTORE,
     SPATIAL,
@@ -80,15 +84,20 @@ def _first(reasons: Iterable[Reason]) -> NoRoute | None:
 
 def _of_owner(owner: Owner, key: str) -> tuple[Reason, ...]:
     made = _MADE_TABLE.fullmatch(name_of(key).table)
+    temporal = owner.temporal_type
     published = owner.is_replicated or owner.is_published or owner.is_merge_published
     return (
         (owner.updateability != "READ_WRITE", "standby", "the database is read-only here; moves happen on the primary"),
         (made, "made_by_move", f"{key} is a table that a move has made, and goes with it"),
         (owner.is_ms_shipped, "system_table", f"{key} belongs to the system"),
         (owner.is_memory_optimized, "memory_optimized", f"{key} is memory-optimized: it is not read from disk"),
+        (
+            temporal not in KNOWN_TEMPORAL_TYPES,
+            "unknown_table",
+            f"{key} is a table of temporal_type {temporal}, which hotplace does not know how to move",
+        ),
         (owner.is_external or owner.is_stretched, "external", f"{key} does not lie in this database's files"),
         (owner.is_filetable, "filetable", f"{key} is a FileTable"),
-        (owner.temporal_type == _HISTORY_TABLE, "history_table", f"{key} is the history of a temporal table"),
         (published, "replicated", f"{key} is published for replication"),
         (owner.filestream_space_id, "filestream", f"{key} has FILESTREAM data, which lies in a filegroup of its own"),
     )
@@ -113,7 +122,24 @@ def _of_source(definition: Definition, key: str) -> tuple[Reason, ...]:
 def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) -> tuple[Reason, ...]:
     key, kinds = bundle.key, {other.kind for other in definition.indexes}
     special = bool(kinds & {XML, SPATIAL})
+    # What an unknown index keeps of its table (row locators, a key) is not known, so neither rows nor keys move.
+    unknown = next((other for other in definition.indexes if other.kind not in KNOWN_INDEXES), None)
+    refers = index.kind != NONCLUSTERED or index.unique or index.primary_key
+    compression = next((p.compression for p in index.partitions if p.compression not in KNOWN_COMPRESSIONS), None)
+    history = definition.owner.temporal_type == _HISTORY_TABLE
+    large = any(unit.endswith(" lob") for unit in bundle.unit_keys)
     return (
+        (
+            history and (index.kind == HEAP or large),
+            "history_table",
+            f"{key} is the history of a temporal table: versioning may refuse what moves a heap or large objects",
+        ),
+        (unknown is not None and refers, "unknown_index", _unknown_index(key, unknown)),
+        (
+            compression,
+            "unknown_compression",
+            f"{key} is compressed by {compression}, which hotplace does not know how to build again",
+        ),
         (index.disabled, "disabled_index", f"{key} is disabled; building it would enable it"),
         (
             index.has_filter and index.filter is None,
@@ -136,6 +162,17 @@ def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) ->
             "filter_hidden",
             f"the filter of an index of {key} may not be seen by this login: it needs VIEW DEFINITION",
         ),
+    )
+
+
+def _unknown_index(key: str, unknown: IndexDefinition | None) -> str:
+    if unknown is None:
+        return ""
+    kind = NAMES_OF_LATER_INDEXES.get(unknown.kind)
+    named = f" ({kind})" if kind else ""
+    return (
+        f"{unknown.name} is an index of type {unknown.kind}{named} on the table of {key}: hotplace does not know what "
+        "a move would do to it, so the table stays while the index is there"
     )
 
 

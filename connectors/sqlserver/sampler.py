@@ -22,9 +22,9 @@ import numpy as np
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.kit.counters import GroupBy, busy
 from connectors.kit.population import Population, SessionKinds, SessionLook, ShareOfServer, kind_looks, sessions_of
-from connectors.model.formatting import format_seconds
+from connectors.kit.rotation import SHARE, Rest, Rotation, is_too_long
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
-from connectors.sqlserver.keys import unit_ids
+from connectors.sqlserver.keys import object_ids, unit_ids
 from connectors.sqlserver.sessions import ReadSession, Row
 
 MILLISECONDS = 1e-3
@@ -68,7 +68,12 @@ COUNTERS = (
     "inserted",
     "changed",  # updated and deleted
 )
-REST = 20  # a call that was too slow is left alone for so many times as long as it took
+OBJECT_SHARE = 0.8  # of the time that readings may take, where counters are read object by object; the rest is for
+# trying again whether all can be read at once
+ALL_AGAIN_SECONDS = 3600.0  # no sooner than that
+BY_OBJECT = " by object"  # of a sample's epoch
+CALL_SHARE = 0.8  # of an interval, that the call for all counters may take
+_WAIT_MS = COUNTERS.index("io_wait_ms")
 _KEYS = 3  # object, index, partition come before the counters
 BYTES_FIGURE = "read_bytes/"  # with the name of the filegroup
 BACKUP, SWEEP = "backups_seen", "sweeps_seen"  # an interval in which they rise is not like others
@@ -146,25 +151,115 @@ def _session(row: Row) -> SessionLook:
     )
 
 
+def no_units() -> I64:
+    """Physical ids of units before any catalog was read."""
+    return np.empty(0, dtype=np.int64)
+
+
+class CounterReader:
+    """Reads the counters of all units: with one call, or object by object where that call takes too long."""
+
+    def __init__(
+        self, session: ReadSession, clock: Clock, budget_seconds: float, share: float, units: Callable[[], I64]
+    ) -> None:
+        """Args: as of ``DmvSampler``."""
+        self._session, self._clock, self._budget, self._share = session, clock, budget_seconds, share
+        self._units = units
+        self._rest = Rest("reading all counters", share)
+        self._rotation: Rotation | None = None  # None: all are read at once
+        self._began = float("nan")  # the last reading
+        self._all_at = float("-inf")  # when all may be tried again
+
+    def read(self, now: float) -> tuple[I64, I64, I64 | None, str]:
+        """Ids, counters of shape ``(len(COUNTERS), units)``, ids that were not read, and a sentence about those.
+
+        Raises:
+            TimedOut: it takes too long, and which units there are is not known.
+            ConnectorError: another subclass that says what may be done.
+        """
+        self._rest.check(now)
+        interval, self._began = now - self._began, now
+        if now >= self._all_at:
+            found = self._read_all(now, interval)
+            if found is not None:
+                self._rotation = None
+                return (*found, None, "")
+        else:
+            self._begin_turn(now)
+        assert self._rotation is not None, "what takes too long has begun a rotation, or is an error"
+        self._read_some(self._rotation)
+        ids, counters, unread = self._rotation.totals()
+        return ids, counters, unread, self._rotation.coverage(now).sentence
+
+    def _begin_turn(self, now: float) -> Rotation:
+        units = self._units()
+        rotation = self._rotation = self._rotation or Rotation(
+            len(COUNTERS), _WAIT_MS, share=OBJECT_SHARE * self._share
+        )
+        rotation.know(units, object_ids(units))
+        rotation.begin(now)
+        return rotation
+
+    def _read_all(self, began: float, interval: float) -> tuple[I64, I64] | None:
+        """None where it takes too long: from then on counters are read object by object, this answer the first."""
+        limit = {"limit": CALL_SHARE * interval} if interval > 0 else {}  # of the session's own limit at most
+        found: tuple[I64, I64] | None = None
+        failure: TimedOut | None = None
+        try:
+            found = by_unit(self._session.rows("sample", doing="sampling counters", **limit))
+        except TimedOut as error:
+            failure = error
+        ended = self._clock.monotonic()
+        took = ended - began
+        too_long = failure is not None or took > self._budget or is_too_long(took, interval, self._share)
+        self._all_at = float("-inf")
+        if too_long and len(self._units()):
+            self._all_at = ended + max(ALL_AGAIN_SECONDS, took / ((1.0 - OBJECT_SHARE) * self._share))
+            rotation = self._begin_turn(began)
+            if found is not None:
+                rotation.put_all(*found, began)
+            return None
+        if too_long:
+            self._rest.begin(took, ended)
+        if failure is not None:
+            raise failure
+        return found
+
+    def _read_some(self, rotation: Rotation) -> None:
+        for object_id in rotation.due():
+            began = self._clock.monotonic()
+            rows = self._session.rows("sample_object", object_id, doing="sampling counters of one table")
+            rotation.put(object_id, *by_unit(rows), began, self._clock.monotonic())
+
+
 class DmvSampler:
     """Samples over one session with a fixed number of statements."""
 
     def __init__(
-        self, session: ReadSession, clock: Clock, *, budget_seconds: float, home_of: Callable[[str], str] = str
+        self,
+        session: ReadSession,
+        clock: Clock,
+        *,
+        budget_seconds: float,
+        home_of: Callable[[str], str] = str,
+        units: Callable[[], I64] | None = None,
+        share: float = SHARE,
     ) -> None:
         """Wire it up.
 
         Args:
             session: to read with.
             clock: time.
-            budget_seconds: a sample that takes longer is taken less often.
+            budget_seconds: counters that take longer are read object by object.
+            units: physical ids of the units of the catalog, ascending; None: they are not known, and what takes too
+                long is read less often.
+            share: of the time that reading counters may take.
             home_of: the space of a filegroup, where that is not the filegroup itself.
         """
         self._session = session
         self._clock = clock
-        self._budget = budget_seconds
+        self._counters = CounterReader(session, clock, budget_seconds, share, units or no_units)
         self._home_of = home_of
-        self._rests_until = float("-inf")
         self._backup, self._sweep = _Seen(), _Seen()
         self._sessions = Sessions()
 
@@ -172,40 +267,31 @@ class DmvSampler:
         """Eight queries; those that this login may not ask are left out, and their figures with them.
 
         Raises:
-            TimedOut: the last sample took longer than its budget, and its time of rest is not over.
+            TimedOut: the last sample took longer than its share of the time, and its time of rest is not over.
             ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        self._check_rest(monotonic)
-        rows = self._session.rows("sample", doing="sampling counters")
+        ids, counters, unread, coverage = self._counters.read(monotonic)
         answered = self._clock.monotonic()
-        if answered - monotonic > self._budget:
-            self._rests_until = answered + REST * (answered - monotonic)
         files = _by_home(self._optional("files"), self._home_of)
         epoch = self._optional("server")
-        ids, counters = by_unit(rows)
         figures = self._maintenance() | _figures(self._optional("counters")) | _by_space(files)
         sessions = self._optional("sessions"), self._optional("batches")
         figures |= self._sessions.figures(*sessions, figures, monotonic)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
-            epoch=str(epoch[0][0]) if epoch else "unknown",
+            # Totals that are put together by object are not those of the server, and not compared with them.
+            epoch=(str(epoch[0][0]) if epoch else "unknown") + ("" if unread is None else BY_OBJECT),
             physical_id=ids,
             counters=dict(zip(COUNTERS, counters, strict=True)),
             database=figures,
             server_seconds=answered - monotonic,  # an upper bound: the wire is in it
             spaces=_space_figures(files) if files else None,
             roles=role_figures(self._optional("roles")),
+            unread=unread,
+            unread_sentence=coverage,
         )
-
-    def _check_rest(self, now: float) -> None:
-        if now < self._rests_until:
-            raise TimedOut(
-                f"the last sample took longer than {format_seconds(self._budget)}; the next one in "
-                f"{format_seconds(self._rests_until - now)}",
-                advice="Sample less often, or raise sample_budget.",
-            )
 
     def _optional(self, name: str) -> list[Row]:
         """Rows of a query, none where this login lacks the right; the doctor tells."""

@@ -388,13 +388,14 @@ class ReadSession(RetryingSession[pyodbc.Connection, pyodbc.Error]):
             self._server = major, int(edition)
         return self._server
 
-    def rows(self, name: str, *values: object, doing: str) -> list[Row]:
+    def rows(self, name: str, *values: object, doing: str, limit: float | None = None) -> list[Row]:
         """Every row of a query.
 
         Args:
             name: of the file in ``sql/``.
             values: bound by the server, never pasted.
             doing: what it is for; begins the message when it fails.
+            limit: seconds that it may take, if that is less than ``statement_timeout``.
 
         Raises:
             StatementFailed: there is no query of that name.
@@ -405,10 +406,16 @@ class ReadSession(RetryingSession[pyodbc.Connection, pyodbc.Error]):
                 f"{doing}: a reading session sends only the queries of this connector",
                 advice="Use open_mover() for approved moves.",
             )
-        return self._tapped(name, values, lambda: self._fetch(query(name, self.major), values, doing), doing)
+        return self._tapped(name, values, lambda: self._fetch(query(name, self.major), values, doing, limit), doing)
 
-    def _fetch(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
-        return self._with_retry(lambda connection: fetch(connection, statement, values, self._running), doing)
+    def _fetch(self, statement: str, values: tuple[object, ...], doing: str, limit: float | None = None) -> list[Row]:
+        seconds = self._settings.statement_timeout if limit is None else min(limit, self._settings.statement_timeout)
+
+        def read(connection: pyodbc.Connection) -> list[Row]:
+            connection.timeout = whole_seconds(seconds)  # of cursors that are opened from now on
+            return fetch(connection, statement, values, self._running)
+
+        return self._with_retry(read, doing)
 
     def _connect(self) -> pyodbc.Connection:
         return open_connection(self._settings, name=self._name)

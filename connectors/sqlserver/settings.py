@@ -189,7 +189,8 @@ class SqlserverSettings(BaseModel):
     read_intent: bool = False  # True: be led to a readable secondary, where nothing is ever moved
     connect_timeout: Duration = 15.0
     statement_timeout: Duration = 60.0  # of every query that reads
-    sample_budget: Duration = 10.0  # a sample that takes longer is taken less often
+    sample_budget: Duration = 10.0  # counters that take longer are read object by object, the hot ones each time
+    sample_share: float = Field(default=0.05, gt=0, le=1)  # of the time that reading counters may take
     lock_timeout: Duration = 0.5  # how long a move may make others queue behind it, and a query wait
     online_lock_timeout: Duration = (
         10.0  # the same of an online build, whose last lock is asked for after all is copied

@@ -30,7 +30,7 @@ class StoredSession(ReadSession):
     def __init__(self, export: Export) -> None:
         self.export = export
 
-    def rows(self, name: str, *values: object, doing: str) -> list[Row]:  # noqa: ARG002 (as the live one)
+    def rows(self, name: str, *values: object, doing: str, limit: float | None = None) -> list[Row]:  # noqa: ARG002 (as the live one)
         """The result of that query; those that a person is not asked for are as without the right to ask them."""
         if name not in QUERIES:
             raise PrivilegeMissing(f"{doing}: not exported", advice="")

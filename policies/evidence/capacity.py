@@ -35,13 +35,8 @@ def room_bytes(space: Space, head_room_ratio: float) -> int | None:
 
     None where neither free bytes nor capacity are known. Where both are, the smaller claim counts.
     """
-    if space.capacity_bytes is None and space.free_bytes is None:
-        return None
-    capacity = capacity_bytes(space)
-    free = capacity - space.used_bytes
-    if space.free_bytes is not None:
-        free = min(free, space.free_bytes)
-    return free - ceil(capacity * head_room_ratio)
+    volume = space.volume
+    return None if volume is None else volume.free_bytes - ceil(volume.capacity_bytes * head_room_ratio)
 
 
 def capacity_bytes(space: Space) -> int:
@@ -296,6 +291,11 @@ def with_growth(spaces: Sequence[Space], units: UnitTable, growth: I64) -> tuple
     """The spaces with so much less free as what is in them will have grown; a room that is not known stays so."""
     taken = np.bincount(units.space, weights=growth, minlength=len(spaces)).astype(np.int64).tolist()
     return tuple(_less(space, bytes_) for space, bytes_ in zip(spaces, taken, strict=True))
+
+
+def with_reserved(spaces: Sequence[Space], taken: Mapping[str, int]) -> tuple[Space, ...]:
+    """The spaces with so many bytes less free, by name; a room that is not known stays so."""
+    return tuple(_less(space, taken.get(space.name, 0)) for space in spaces)
 
 
 def _less(space: Space, bytes_: int) -> Space:

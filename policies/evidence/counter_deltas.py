@@ -105,6 +105,8 @@ def difference(
         restarted[fresh] = ~_contains(known, pair.ids[fresh])
         if units is not None and units is not known:
             restarted |= _contains(units, pair.ids) & ~_contains(known, pair.ids)
+    if after.unread is not None:
+        restarted |= _contains(after.unread, pair.ids)
     moved = restarted.copy()
     names = sorted(before.counters.keys() & after.counters.keys())
     for name in names:

@@ -244,6 +244,7 @@ LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transacti
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
 MOST_TAKEN = 0.95  # of a tier by the background
+MOST_CONTESTED = 0.5  # of the processors
 MOST_CARRIED = 0.9  # of a wait: what is left is the devices', which a read always uses
 # Rows by tier: of seconds per second at the speeds that are believed, and of bytes a second.
 ROWS = 6
@@ -381,6 +382,16 @@ class Network:
         return np.asarray(waits.sum(axis=0), dtype=np.float64)
 
 
+def contested(database: DatabaseDemand) -> float:
+    """Processors for which the server competes with other programs, 0 where these are not counted.
+
+    How far they give way is not known: the forecast takes half of what they use now. A server that has work for all
+    processors gets half of them at least.
+    """
+    others = database.others_processor
+    return min(others, MOST_CONTESTED * database.processors) if others > 0 and database.processors > 0 else 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
     """A database at work as it is, and what its waits say about its tiers."""
@@ -450,7 +461,7 @@ class Loop:
             return np.ones(len(waits))
         rate = self.database.transactions
         carried = rate * volumes.residence(rate, found)[:, 0]
-        share = np.divide(carried, waits, out=np.zeros(len(waits)), where=waits > 0)
+        share = np.divide(carried, waits, out=np.zeros(len(waits)), where=waits > LEAST_WAITED)
         return np.asarray(1 - np.minimum(MOST_CARRIED, share), dtype=np.float64)
 
     def _time_held(self, elsewhere: float) -> float:
@@ -472,8 +483,9 @@ class Loop:
         database = self.database
         if not (database.processor > 0 and database.processors > 0):
             return None
-        used = min(database.processor, MOST_TAKEN * database.processors, database.active)
-        return Processors(database.processors, used / database.transactions)
+        count = database.processors - contested(database) / 2
+        used = min(database.processor, MOST_TAKEN * count, database.active)
+        return Processors(count, used / database.transactions)
 
     def _write_share(self, seconds: F64) -> F64:
         """Share of each tier that writes of so many seconds a second take. Shape as given, tiers last."""

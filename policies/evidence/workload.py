@@ -20,8 +20,10 @@ connected, and latency, if anything, follows the rate: queues are longer in a bu
 ``UNKNOWN`` is a result too: sessions that come and go with the hour make a closed load look open.
 
 ``paced_by_hours`` regresses what no session waits for (reads ahead, background writes, the log) on the transactions of
-the same hours. The slope times the mean rate is what comes with the work; the intercept goes on at its own pace. Errors
-of neighbouring hours are alike, so the standard error of the slope is widened by their correlation (as an
+the same hours. The slope times the mean rate is what comes with the work; the intercept goes on at its own pace. Where
+hours are too few, periods of five minutes do once the rate has changed by more than a cache that fills would explain:
+what a transaction reads ahead and writes does not depend on the placement, so periods before and after moves lie on one
+line. Errors of neighbouring hours are alike, so the standard error of the slope is widened by their correlation (as an
 autoregressive process of the first order). Background work that rises as transactions fall, such as a nightly report,
 has a pace of its own.
 """
@@ -30,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
@@ -218,6 +220,7 @@ def read_latency(demand: DatabaseDemand) -> float:
 
 
 CLOSED, OPEN, UNKNOWN = "closed", "open", ""
+HOUR_SECONDS = 3600.0
 LEAST_HOURS = 24
 LEAST_SPREAD = 0.1  # standard deviation of the logarithm of what has to differ
 SAME_POPULATION = 0.1  # coefficient of variation of sessions that are as many as ever
@@ -245,18 +248,17 @@ def load_by_hours(work: Iterable[DatedWork]) -> str:
     return OPEN if busier and follows else UNKNOWN
 
 
-def _by_hour(work: Iterable[DatedWork]) -> list[DatabaseDemand]:
-    """Means of each hour that has any work, the oldest first."""
-    by_hour: defaultdict[datetime, list[DatedWork]] = defaultdict(list)
+def _means(work: Iterable[DatedWork], seconds: float = HOUR_SECONDS) -> list[DatabaseDemand]:
+    """Means of each period of so many seconds that has any work, the oldest first."""
+    by_period: defaultdict[float, list[DatedWork]] = defaultdict(list)
     for each in work:
-        by_hour[each.ended_at.replace(minute=0, second=0, microsecond=0)].append(each)
-    return [average(by_hour[hour]) for hour in sorted(by_hour)]
+        by_period[each.ended_at.timestamp() // seconds].append(each)
+    return [average(by_period[period]) for period in sorted(by_period)]
 
 
 def _hours(work: Iterable[DatedWork]) -> F64:
     """Rate, latency and sessions in use of each hour. Shape ``(3, hours)``."""
-    means = _by_hour(work)
-    known = [each for each in means if each.transactions > 0 and each.active > 0 and each.population > 0]
+    known = [each for each in _means(work) if each.transactions > 0 and each.active > 0 and each.population > 0]
     rows = [(each.transactions, each.active / each.transactions, each.population) for each in known]
     return np.array(rows, dtype=np.float64).reshape(-1, 3).T
 
@@ -270,6 +272,8 @@ def _correlation(one: F64, other: F64) -> float:
 
 _AHEAD = [Signal.PREFETCHED_READ, Signal.DIRECT_READ]
 MOST_ALIKE = 0.95  # correlation of neighbouring hours' errors
+SHORT_SECONDS = 300.0  # of a period where there are too few hours
+LEAST_SHORT_SPREAD = 0.3  # as LEAST_SPREAD: moves or a busy hour, and not a cache that fills
 
 
 def with_background(demand: Demand) -> Demand:
@@ -296,13 +300,12 @@ def paced_by_hours(work: Iterable[DatedWork], certainty: float) -> Paced:
         work: intervals of the database, in any order.
         certainty: share of cases that the ends are to hold.
     """
-    hours = [each for each in _by_hour(work) if each.transactions > 0]
-    rates = np.array([each.transactions for each in hours])
+    known = [each for each in work if each.demand.transactions > 0]
+    periods = [(_means(known), LEAST_SPREAD), (_means(known, SHORT_SECONDS), LEAST_SHORT_SPREAD)]
 
     def regress(figure: str, otherwise: PacedShare) -> PacedShare:
-        done = np.array([getattr(each, figure) for each in hours])
-        known = np.isfinite(done)
-        return _regress(rates[known], done[known], certainty) or otherwise
+        found = (_regress(means, figure, certainty, least) for means, least in periods)
+        return next((share for share in found if share is not None), otherwise)
 
     return Paced(
         read_ahead=regress("read_ahead", NOT_KNOWN.read_ahead),
@@ -311,9 +314,21 @@ def paced_by_hours(work: Iterable[DatedWork], certainty: float) -> Paced:
     )
 
 
-def _regress(rates: F64, done: F64, certainty: float) -> PacedShare | None:
-    """The share of what is done that comes with the transactions; None where too few hours, or too similar, tell."""
-    if len(rates) < LEAST_HOURS or np.log(rates).std() < LEAST_SPREAD or not done.mean() > 0:
+def _regress(means: Sequence[DatabaseDemand], figure: str, certainty: float, least: float) -> PacedShare | None:
+    """The share of what is done that comes with the transactions.
+
+    Args:
+        means: of each period.
+        figure: what is done.
+        certainty: share of cases that the ends are to hold.
+        least: standard deviation of the logarithm of the rates.
+
+    Returns:
+        None where the periods are too few, or too much alike.
+    """
+    counted = [each for each in means if math.isfinite(getattr(each, figure))]
+    rates, done = (np.array([getattr(each, name) for each in counted]) for name in ("transactions", figure))
+    if len(rates) < LEAST_HOURS or np.log(rates).std() < least or not done.mean() > 0:
         return None
     away = rates - rates.mean()
     slope = float(away @ done / (away @ away))

@@ -6,6 +6,9 @@ money. Logs, temporary and undo space belong to no unit. They are judged by thei
 (``prices.advice_of_roles``); where an engine counts their work but not its time, the advice says so and concludes
 nothing.
 
+Sessions that wait less for reads come to the log more often. So each of these is judged at the rate that the plan is
+forecast to bring, with the rate that a better device would bring then.
+
 ``border_sentences`` and ``inside_sentences`` describe the inside of a unit: the column that separates the hot part from
 the rest, and where the reads go.
 
@@ -16,14 +19,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import isfinite, isnan
 
 import numpy as np
 
 from connectors.model.blocks import CandidateColumn
-from connectors.model.formatting import format_bytes, format_ratio, format_seconds, format_wait
+from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds, format_wait
 from connectors.model.moves import UnitKind
-from connectors.model.observation import Bools, Role
+from connectors.model.observation import Bools, Role, RoleFigures
 from policies.evidence.borders import (
     BorderLook,
     FoundBorder,
@@ -34,12 +38,15 @@ from policies.evidence.borders import (
     columns_to_read,
     wandering,
 )
-from policies.evidence.prices import NOTICEABLE, Prices, advice_of_roles, own_waits
+from policies.evidence.prices import HOUR, NOTICEABLE, Prices, advice_of_roles, own_waits, waited_seconds
 from policies.evidence.range_heat import LEAST_SEEN, Concentration, HeatShape, RangeHeat, hot_places
 from policies.evidence.splitting import SplitAnswer
+from policies.evidence.workload import OPEN
 from policies.model.columns import compute_density
 from policies.model.plan import Advice, AdviceCode, Plan, Situation
 from policies.model.settings import PolicySettings
+from policies.placement.forecast import forecast_plan, rate_without, tiers_after
+from policies.placement.forecast_figures import Forecast
 
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
 
@@ -51,7 +58,7 @@ def advice_of(situation: Situation, plan: Plan, settings: PolicySettings) -> tup
     return (
         *_no_gain(situation),
         *_memory(situation, plan, settings),
-        *advice_of_roles(situation, settings),
+        *_roles(situation, plan, settings),
         *_halves(situation, plan, settings),
     )
 
@@ -75,6 +82,75 @@ def _no_gain(situation: Situation) -> Iterator[Advice]:
         f"by {bound}, so no placement makes this work noticeably faster.",
         saves_per_hour=0.0,
     )
+
+
+def _roles(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[Advice]:
+    """Each log, temporary and undo space by its waits now and at the forecast rate."""
+    now = tuple(advice_of_roles(situation, settings))
+    said = forecast_plan(situation, settings, plan) if now else None
+    if said is None or said.why_not or said.load == OPEN:
+        yield from now
+        return
+    later, tier = _at_forecast(situation, said), tiers_after(situation, plan)
+    roles = {each.name: each for each in later.roles}
+    then = {each.subject: each for each in advice_of_roles(later, settings)}
+    for each in now:
+        found = then.get(each.subject)
+        if found is None or found.code not in _BETTER_DEVICE:
+            yield each
+            continue
+        figures = roles[found.subject]
+        waited, saves = waited_seconds(figures) * HOUR, found.saves_per_hour
+        own = own_waits(figures, later.database) * (saves / waited if saves else 1.0)
+        rate = rate_without(situation, settings, tier, own / said.transactions)
+        sentence = _role_sentence(said, waited, saves, rate)
+        yield replace(found, sentence=f"{each.sentence} {sentence}" if sentence else each.sentence)
+
+
+_BETTER_DEVICE = (AdviceCode.FASTER_DEVICE, AdviceCode.OWN_DEVICE)
+
+
+def _at_forecast(situation: Situation, said: Forecast) -> Situation:
+    """The situation with the figures of roles and sessions that a forecast says. Queues for a role are as they are."""
+    rate, database = said.transactions, situation.database
+    active = rate * said.latency
+
+    def grown(figures: RoleFigures) -> RoleFigures:
+        paced = situation.paced.log.share if figures.role is Role.LOG else 1.0
+        everybody = figures.active_seconds
+        ours = min(1.0, database.active / everybody) if everybody > 0 else 1.0  # the rest is other databases'
+        more = figures.per_second(1 / (1 + ours * paced * (said.gain - 1)))
+        return replace(more, active_seconds=everybody + active - database.active)
+
+    return replace(
+        situation,
+        database=replace(database, transactions=rate, active=active, read_wait=rate * said.wait_per_transaction),
+        roles=tuple(map(grown, situation.roles)),
+    )
+
+
+def _role_sentence(said: Forecast, waited: float, spared: float, rate: float) -> str:
+    """What waits for it are at the forecast rate, and what a better device would bring; "" where neither differs.
+
+    Args:
+        said: of the plan.
+        waited: seconds an hour, then.
+        spared: seconds an hour by a faster device; 0: how much one would spare is not known.
+        rate: transactions a second without these, or without all that is waited; NaN: not forecast.
+    """
+    now, grows = format_rate(said.transactions), said.gain > 1 + NOTICEABLE
+    parts = []
+    if grows:
+        saves = f", of which a faster device would save {format_seconds(spared)}" if spared else ""
+        parts.append(
+            f"after this plan, at the forecast {now}/s, sessions wait {format_seconds(waited)} per hour for it{saves}"
+        )
+    if rate > said.transactions:
+        about = "about" if spared else "at most"
+        asks = "" if said.load or grows else " if clients ask as soon as they are answered"
+        parts.append(f"throughput would then be {about} {format_rate(rate)}/s in place of {now}/s{asks}")
+    sentence = "; ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
 def _halves(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[Advice]:

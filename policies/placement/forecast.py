@@ -1,13 +1,6 @@
-"""Throughput and latency after moves: sessions of several kinds, and what a plan forecasts of them.
+"""Throughput and latency after moves: what a plan forecasts of them.
 
-``taught`` widens a ``Forecast`` by how far earlier ones were off (``confidence``).
-
-``Mixture`` separates the sessions that wait for reads from those that hardly ever do (a monitor, a queue of small
-writes). Only the readers come back sooner, so the network is solved for them alone, and the others go on as before. If
-``T`` of ``N`` readers are at work on average, and ``T'`` at the same rate after the moves, they get
-``N / (N - T + T')`` times as much done. What that adds to the throughput of all depends on their share of the
-transactions, which is only estimated from looks, so both ends of that share are solved for. Where looks say nothing, it
-is taken to be their share of the sessions, with ends at none and all.
+``forecast_figures`` has what comes of it, and the sessions of two kinds.
 
 ``forecast`` turns saved wait into throughput. A session that waits less asks again sooner, until the next queue holds
 it. ``workload`` says which of two cases a load is; until it knows, both are given:
@@ -24,9 +17,12 @@ is unknown widens the interval: each cause is solved at both of its ends, and th
 - what part of reads ahead, of background writes and of the log's work comes with the transactions (``workload`` learns
   it from hours that differ); until that is known, half of the reads ahead, with ends at none and all;
 - what background work costs a tier: a scan may be one endless run, or seek once for each ``RUN_BLOCKS``; a write may
-  cost nothing (a cache takes it) or one random write. The forecast takes the geometric mean of both;
+  cost nothing (a cache takes it) or one random write. Of a scan the forecast takes the latter, as far as the random
+  reads leave the disk that much time (utilisation law): where sessions queue for random reads, one of these comes
+  between two runs. Of a write it takes the geometric mean of both;
 - whether sessions that wait for a log, temporary or undo space wait for one another: a fixed delay, or a queue of one;
-- how many processors there are, where the engine does not say: at worst as many as leave half of them idle now;
+- how many processors there are, where the engine does not say: at worst as many as leave half of them idle now; where
+  other programs take some, whether they give way (``contested``);
 - how many sessions are in use, where the engine does not say: the lower end is then as much as now;
 - causes missing from the model, where earlier outcomes show that there are some (``confidence``).
 """
@@ -35,12 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, exp, hypot, inf, isfinite, isnan, log, sqrt
+from math import ceil, exp, hypot, inf, isnan, log, sqrt
 
 import numpy as np
 
 from connectors.model.formatting import format_bytes, format_rate, format_seconds
-from connectors.model.observation import F64, I64, DatabaseDemand, Role, RoleFigures, Signal
+from connectors.model.observation import F64, I64, SIGNALS, DatabaseDemand, Role, RoleFigures, Signal
 from policies.evidence.capacity import RUN_BLOCKS
 from policies.evidence.prices import Prices, is_measured, own_waits
 from policies.evidence.queueing import (
@@ -49,210 +45,23 @@ from policies.evidence.queueing import (
     CARRIED_AHEAD,
     CARRIED_WRITES,
     LEAST_ELSEWHERE,
+    LEAST_WAITED,
+    READ_ROWS,
     ROWS,
     TRANSACTIONS,
     WRITES,
     Loop,
     Network,
     closed_loop,
+    contested,
     is_limited,
     queued_tiers,
     queues,
 )
-from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, Foretold, PastForecast, reach_of, spread
+from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
 from policies.model.plan import Plan, Situation
 from policies.model.settings import PolicySettings, Tier
-
-NAN = float("nan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """The forecast of a placement. NaN where there is none; ``why_not`` then says why."""
-
-    transactions: float  # per second
-    interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
-    latency: float  # seconds that a session spends on one transaction
-    latency_interval: ConfidenceInterval
-    wait_per_transaction: float  # read wait, seconds
-    present_transactions: float  # per second, as measured
-    sessions: float  # active on average, as measured
-    load: str = ""  # "closed", "open", or "" where it is not known: then the forecast is that of a closed one
-    open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
-    busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
-    assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
-    unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval, by name
-    why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
-    limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
-
-    @property
-    def gain(self) -> float:
-        """Throughput over that of the present placement."""
-        return self.transactions / self.present_transactions
-
-    @property
-    def present_latency(self) -> float:
-        """The latency of the present placement, as measured: by Little's law, sessions over throughput."""
-        return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
-
-
-def taught(said: Forecast, past: Sequence[PastForecast], sessions: float) -> Forecast:
-    """The forecast with intervals as wide as earlier outcomes show that they have to be, named in ``assumed``.
-
-    Args:
-        said: by the model.
-        past: earlier forecasts next to what came.
-        sessions: that go round; 0 where the rate does not depend on how long they are answered.
-    """
-    rates = _widened(said.interval, said.transactions, said.present_transactions, [each.rate for each in past])
-    # Each of so many sessions takes longer or shorter by what the new ends add (interactive response time law).
-    low, high, wider = said.interval.low, said.interval.high, rates.ends
-    shorter = sessions * (1 / high - 1 / wider.high) if wider.high > high else 0.0
-    longer = sessions * (1 / wider.low - 1 / low) if wider.low < low else 0.0
-    ends = ConfidenceInterval(
-        low=min(said.latency, max(0.0, said.latency_interval.low - shorter)), high=said.latency_interval.high + longer
-    )
-    latencies = _widened(ends, said.latency, said.present_latency, [each.latency for each in past])
-    return replace(
-        said,
-        interval=rates.ends,
-        latency_interval=latencies.ends,
-        assumed=(
-            *said.assumed,
-            *(
-                f"{format_rate(each.said)}/s were forecast earlier, {format_rate(each.came)}/s came"
-                for each in rates.off
-            ),
-            *(
-                f"a latency of {format_seconds(each.said)} was forecast earlier, {format_seconds(each.came)} came"
-                for each in latencies.off
-            ),
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Widened:
-    """An interval, and the earlier forecasts that it was too narrow for."""
-
-    ends: ConfidenceInterval
-    off: tuple[Foretold, ...]
-
-
-def _widened(ends: ConfidenceInterval, middle: float, present: float, past: Sequence[Foretold]) -> _Widened:
-    """The interval of one figure."""
-    reach = reach_of(past, middle / present if present > 0 else NAN)
-    low, high = middle * exp(-reach.down), middle * exp(reach.up)
-    causes = ((low < ends.low, reach.too_high), (high > ends.high, reach.too_low))
-    return _Widened(
-        ends=ConfidenceInterval(low=min(ends.low, low), high=max(ends.high, high)),
-        off=tuple(each for wider, each in causes if wider and each is not None),
-    )
-
-
-ALIKE = 0.95  # of the sessions in use read: the rest are too few to tell them apart
-# Times the odds of a transaction to be a reader's, as looks estimate them. A pause is seen in its midst, and is once to
-# twice as long (of exponential length, or all alike). Of both kinds, in opposite directions.
-ODDS_ERROR = 4.0
-LEAST_SHARE, MOST_SHARE = 1e-6, 1.0  # of transactions: a report that runs all day has its own
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mixture:
-    """A database whose sessions are of two kinds."""
-
-    together: DatabaseDemand
-    readers: DatabaseDemand  # as if they were alone, with what the others leave them of the processors
-
-    @property
-    def sentence(self) -> str:
-        """What is not known of it, without full stop."""
-        some, everybody = self.readers.population, self.together.population
-        share = self.shares[1]
-        theirs = f"about {share:.2g}" if isfinite(self.together.readers_transactions) else "an unknown share"
-        return f"{some:.3g} of {everybody:.3g} sessions wait for reads, with {theirs} of the transactions"
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """Of the readers among the transactions: the least, the likeliest and the most."""
-        said = self.readers.transactions / self.together.transactions
-        if not isfinite(self.together.readers_transactions):
-            return 0.0, said, 1.0
-        least, most = said / ODDS_ERROR, said * ODDS_ERROR  # over the odds' own sum
-        return least / (least + 1 - said), said, most / (most + 1 - said)
-
-    @property
-    def others_computing(self) -> float:
-        """Processors that the others keep busy; NaN where processors are not counted."""
-        return self.together.processors - self.readers.processors
-
-    def forecast(self, readers: Forecast, error: float) -> Forecast:
-        """The forecast of all, from that of the readers alone.
-
-        Args:
-            readers: their forecast.
-            error: of what the others get done, as a logarithm: they share the processors.
-        """
-        whole, now = self.together, self.readers
-        others_at_work = whole.active - now.active
-
-        def rate(at: float, share: float, others: float = 1.0) -> float:
-            return whole.transactions * ((1 - share) * others + share * at / now.transactions)
-
-        def latency(at: float, each: float, all_at: float) -> float:
-            return (others_at_work + at * each) / all_at
-
-        least, share, most = self.shares
-        middle = rate(readers.transactions, share)
-        low = min(rate(readers.interval.low, of, exp(-error)) for of in (least, share, most))
-        high = max(rate(readers.interval.high, of, exp(error)) for of in (least, share, most))
-        said = latency(readers.transactions, readers.latency, middle)
-        slowest = latency(readers.interval.low, readers.latency_interval.high, low)
-        quickest = latency(readers.interval.high, readers.latency_interval.low, high)
-        return replace(
-            readers,
-            transactions=middle,
-            interval=ConfidenceInterval(low=low, high=high),
-            latency=said,
-            latency_interval=ConfidenceInterval(low=min(said, quickest), high=max(said, slowest)),
-            wait_per_transaction=readers.transactions * readers.wait_per_transaction / middle,
-            present_transactions=whole.transactions,
-            sessions=whole.active,
-            open_latency=latency(now.transactions, readers.open_latency, whole.transactions),
-            assumed=(*readers.assumed, self.sentence),
-        )
-
-
-def mixture_of(database: DatabaseDemand) -> Mixture | None:
-    """The two kinds; None where all sessions are of one, or nothing tells them apart."""
-    known = database.population > 0 and isfinite(database.readers) and isfinite(database.readers_active)
-    if not known or database.readers > ALIKE * database.population or not database.readers > 0:
-        return None
-    waits = database.read_wait if database.read_wait >= 0 else 0.0
-    active = min(database.active, max(database.readers_active, waits))
-    population = max(database.readers, active)
-    computing, all_computing = active - min(waits, active), database.active - min(waits, active)
-    # Processor time is counted for the server as a whole: it goes with the time at work that is no wait for reads.
-    theirs = database.processor * (computing / all_computing if all_computing > 0 else 1.0)
-    return Mixture(
-        together=database,
-        readers=replace(
-            database,
-            transactions=_transactions(database, population),
-            active=active,
-            population=population,
-            processor=theirs,
-            processors=database.processors - (database.processor - theirs),
-        ),
-    )
-
-
-def _transactions(database: DatabaseDemand, readers: float) -> float:
-    """Those of the readers a second: as looks tell, else in proportion to their sessions."""
-    known = isfinite(database.readers_transactions)
-    share = database.readers_transactions / database.transactions if known else readers / database.population
-    return database.transactions * min(MOST_SHARE, max(LEAST_SHARE, share))
-
+from policies.placement.forecast_figures import NAN, Forecast, mixture_of, taught
 
 ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is that no counter shows
 # Of the sessions in use: they are counted now and then, not all of them are of one kind, and how long clients take
@@ -261,11 +70,17 @@ POPULATION_ERROR = 0.05
 # Of the processor time of a transaction: other programs, caches and a clock that slows down make it differ; and the
 # formula for several processors is off by about as much where they are the bottleneck.
 PROCESSOR_ERROR = 0.05
+# Of it for each share of the processors that other programs take: they evict its caches, and one on the other half of a
+# core takes up to half of its speed.
+CONTESTED_ERROR = 0.5
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+MOST_READING = 0.9  # of a disk, by random reads, where it reads ahead as well: its idle time may be off by a tenth
+LEAST_NEEDED = 1.0  # I/Os a second of a tier: less is no need of it
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that no one paid more for
 ASSUMED_BYTES = 125 * 2**20  # and bytes a second
+LEAST_CONTESTED = 0.05  # of the processors: what an operating system and an agent take is no other program
 ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
 
 
@@ -291,17 +106,21 @@ class _Case:
     paced_writes: float  # the same of the writes that no session waits for
     share: float = 1.0  # of all transactions, those of the sessions in the network
     others_computing: float = 0.0  # processors busy with the other sessions
-    sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
+    sorting: float = 1.0  # of reads ahead: 0 if each scan is one endless run, 1 if other requests come between its runs
 
     def loop(self) -> Loop | None:
         """Of the present placement; None where nothing says what it is."""
-        dearest = np.array([_dearest(tier) for tier in self.situation.tiers])
+        tiers = self.situation.tiers
+        dearest = np.array([_dearest(tier) for tier in tiers])
+        most = np.array(
+            [_most_seeks(tier, *row) for tier, row in zip(tiers, self.waits.now.T[:, READ_ROWS], strict=True)]
+        )
         return closed_loop(
             self.waits.now,
             self.situation,
             paced=self.paced,
             paced_writes=self.paced_writes,
-            seeks=dearest**self.sorting,
+            seeks=np.minimum(dearest**self.sorting, most),
         )
 
     def network(self) -> Network | None:
@@ -343,11 +162,7 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
         tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
     """
     why_not = _unforeseeable(situation)
-    here = situation.tier_of_space[situation.units.space].astype(np.int64)
-    waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
-    mixture = mixture_of(situation.database)
-    paced = situation.paced
-    case = _Case(situation=situation, waits=waits, paced=paced.read_ahead.share, paced_writes=paced.writes.share)
+    case, mixture = _case_of(situation, settings, tier), mixture_of(situation.database)
     if mixture is not None:
         # A limit that showed in the transactions of all says nothing of how long it holds up the readers' own.
         apart = replace(situation, database=mixture.readers, elsewhere_alone=NAN)
@@ -355,15 +170,43 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     loop = None if why_not else case.loop()
     if loop is None:
         return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
-    network = loop.network(waits.then[:, :, np.newaxis])
+    network = loop.network(case.waits.then[:, :, np.newaxis])
     found = _closed(case, loop, network, settings, _counting_error(situation, tier))
     arriving = situation.load == "open"
     if arriving:
         found = _opened(found, network, settings)
+    found = replace(found, needs=tuple(_needs(case, settings, tier, found.gain)))
     if mixture is not None:
         found = mixture.forecast(found, MODEL_ERROR * spread(settings.certainty))
     found = replace(found, unmodelled=tuple(_unmodelled(situation)))
     return taught(found, situation.past_forecasts, 0.0 if arriving else loop.sessions)
+
+
+def rate_without(situation: Situation, settings: PolicySettings, tier: I64, seconds: float) -> float:
+    """Transactions a second, were each spared so much time that it spends at no tier.
+
+    Args:
+        situation: as of ``forecast``.
+        settings: likewise.
+        tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
+        seconds: of a transaction, 0 or more.
+
+    Returns:
+        NaN where that is not forecast: of a load that arrives independently, or of sessions of two kinds.
+    """
+    alike = situation.load != "open" and mixture_of(situation.database) is None
+    network = _case_of(situation, settings, tier).network() if alike and not _unforeseeable(situation) else None
+    if network is None:
+        return NAN
+    least = LEAST_ELSEWHERE * network.elsewhere
+    return float(replace(network, elsewhere=max(least, network.elsewhere - seconds)).solve()[0][0])
+
+
+def _case_of(situation: Situation, settings: PolicySettings, tier: I64) -> _Case:
+    here = situation.tier_of_space[situation.units.space].astype(np.int64)
+    waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
+    paced = situation.paced
+    return _Case(situation=situation, waits=waits, paced=paced.read_ahead.share, paced_writes=paced.writes.share)
 
 
 def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
@@ -385,7 +228,7 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
     situation, database = case.situation, case.situation.database
     rate, wait = (float(found[0]) for found in network.solve())
     causes = [*_unknown(case, loop)]
-    ends = [_errors(network, database, settings, counting), _processor_ends(network, settings)]
+    ends = [_errors(network, database, settings, counting), _processor_ends(network, database, settings)]
     low, high = _together(rate, [*ends, *(rates for rates, _ in causes)])
     if not database.population > 0:
         low = min(low, database.transactions)
@@ -446,11 +289,12 @@ def _errors(
     return float(low.solve()[0][0]), float(high.solve()[0][0])
 
 
-def _processor_ends(network: Network, settings: PolicySettings) -> tuple[float, ...]:
+def _processor_ends(network: Network, database: DatabaseDemand, settings: PolicySettings) -> tuple[float, ...]:
     """Rates by the error of the time that a transaction takes of a processor; none where that is not counted."""
     if network.processors is None:
         return ()
-    error, ours = PROCESSOR_ERROR * spread(settings.certainty), network.processors
+    ours, beside = network.processors, contested(database) / database.processors
+    error = hypot(PROCESSOR_ERROR, CONTESTED_ERROR * beside) * spread(settings.certainty)
     factors = exp(error), exp(-error)
     networks = [replace(network, processors=replace(ours, seconds=ours.seconds * factor)) for factor in factors]
     return tuple(float(each.solve()[0][0]) for each in networks)
@@ -476,6 +320,12 @@ def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]
     if loop.processors is None:
         worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
         yield (worst.rate(),), "processors are not counted"
+    both = contested(situation.database)
+    if both >= LEAST_CONTESTED * situation.database.processors:
+        left = (situation.database.processors - both, situation.database.processors)
+        demands = (replace(situation.database, processors=each, others_processor=0.0) for each in left)
+        rates = tuple(replace(case, situation=replace(situation, database=each)).rate() for each in demands)
+        yield rates, f"other programs take {both:.2g} of {left[1]:.3g} processors, and may give way"
     for row, tier in enumerate(situation.tiers):
         if not queues(tier) and case.waits.then[: BACKGROUND + 1, row].sum() > 0:
             yield (replace(case, situation=_with_limit(case, row)).rate(),), f"no iops configured for {tier.name}"
@@ -573,6 +423,29 @@ def _busiest(case: _Case, network: Network, rate: float) -> str:
     return said[name] if found[name] >= ASSUMED_BUSY else f"nothing that is counted ({said[name]})"
 
 
+def _needs(case: _Case, settings: PolicySettings, tier: I64, gain: float) -> Iterator[str]:
+    """What each tier but the slowest has to serve once so many times as much gets done.
+
+    Args:
+        case: what comes with the transactions.
+        settings: the size of a block.
+        tier: of each unit, shape ``(n,)``.
+        gain: of throughput.
+    """
+    growth = np.full(SIGNALS, gain)
+    growth[list(READ_AHEAD)] = 1 + case.paced * (gain - 1)
+    growth[Signal.ASYNC_WRITE] = 1 + case.paced_writes * (gain - 1)
+    for row, each in enumerate(case.situation.tiers[:-1]):
+        served = case.situation.heat.rates[:, tier == row].sum(axis=1) * growth
+        reads, written = served[Signal.SYNC_READ], served[[Signal.SYNC_WRITE, Signal.ASYNC_WRITE]].sum()
+        ahead = served[list(READ_AHEAD)].sum() * settings.block_bytes
+        parts = [(reads, f"{format_rate(reads)} reads"), (written, f"{format_rate(written)} writes"),
+                 (ahead / settings.block_bytes, f"{format_bytes(round(ahead))} read ahead")]  # fmt: skip
+        known = [said for amount, said in parts if amount >= LEAST_NEEDED]
+        if known:
+            yield f"{', '.join(known)} a second of {each.name}"
+
+
 def _limit(situation: Situation, network: Network, rate: float) -> str:
     """What its sessions run into that is no wait for disks: a tier's configured limit, or what moves have shown."""
     if rate * network.other >= BINDING:
@@ -647,6 +520,23 @@ def _dearest(tier: Tier) -> float:
     speed = tier.speed  # both times as measured, with the same queue in them
     place = speed.random_read_seconds / RUN_BLOCKS
     return 1 + place / speed.sequential_read_seconds if speed.sequential_read_seconds > 0 else 1.0
+
+
+def _most_seeks(tier: Tier, waiting: float, ahead: float) -> float:
+    """Highest cost of a read ahead that the tier has time for beside random reads, as a multiple of that in a run.
+
+    Args:
+        tier: with its speed now and without a queue.
+        waiting: sessions that wait there, at the speeds that are believed.
+        ahead: the same of reads ahead.
+    """
+    speed, servers = tier.speed, max(1.0, tier.speed.servers.count)
+    served = 0.0  # share of a wait that is no queue; 0: not known
+    if speed.random_read_seconds > 0:
+        served = min(1.0, speed.idle_read_seconds / speed.random_read_seconds)
+    left = 1 - min(MOST_READING, waiting * served / servers)
+    share = ahead / (servers + waiting + ahead)
+    return max(1.0, left / share) if share > LEAST_WAITED else inf
 
 
 def _times(rows: F64, factor: F64) -> F64:

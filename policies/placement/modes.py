@@ -232,11 +232,8 @@ def fill(situation: Situation, bundles: Bundles) -> Weight:
 
 def capacity_and_used(space: Space) -> tuple[float, float]:
     """Bytes; what is not free counts as used, for whatever purpose. Infinity and 0 where the capacity is not known."""
-    free = room_bytes(space, 0.0)
-    if free is None:
-        return inf, 0.0
-    capacity = space.capacity_bytes if space.capacity_bytes is not None else space.used_bytes + free
-    return capacity, capacity - free
+    volume = space.volume
+    return (inf, 0.0) if volume is None else (volume.capacity_bytes, volume.used_bytes)
 
 
 def level_groups(draft: PlanDraft, tier: int, weight: Weight, movable: Bools) -> list[Group]:

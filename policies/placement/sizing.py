@@ -7,7 +7,8 @@ against everything on the slowest tier, and scaled down if sessions would wait f
 
 - **at today's latencies**: as a plan says it, as if queues stayed as long as they are;
 - **likely**: the same sessions ask again sooner. Wait is stated for the work done now; otherwise a system that gets
-  more done would look worse. Where the engine does not count sessions, this figure is unknown;
+  more done would look worse. Where the engine does not count sessions, this figure is unknown. Of a load that is known
+  to be open (``workload``) it is the next one;
 - **at most**: sessions ask for no more however little they wait. Without counted sessions it is derived from the time
   of a read on an idle disk (``queueing.relief``).
 
@@ -51,10 +52,12 @@ from policies.evidence.capacity import room_bytes
 from policies.evidence.guards import physical_reads, writes
 from policies.evidence.prices import HOUR, most_waiting
 from policies.evidence.queueing import LEAST_WAITED, ROWS, TRANSACTIONS, change_ratio, closed_loop, stations_of
+from policies.evidence.workload import OPEN
 from policies.model.columns import KeysOf, canonical_order, compute_density
 from policies.model.plan import HeatView, Plan, Situation
 from policies.model.settings import GIB, Pin, PolicySettings
-from policies.placement.forecast import Forecast, forecast, mixture_of, tiers_after
+from policies.placement.forecast import forecast, tiers_after
+from policies.placement.forecast_figures import Forecast, mixture_of
 
 # Shares of the saving at which the network is asked: closer towards the end, where queues vanish.
 _LEFT = np.unique(np.concatenate((np.linspace(0.0, 1.0, 129), np.geomspace(1e-4, 1.0, 65))))
@@ -141,7 +144,8 @@ def _by_sessions(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64] 
     present = situation.database.transactions
     at_rate = np.minimum(wait, network.wait_at(np.minimum(rate, present)))
     linear = loop.scale @ waits
-    return _share((wait[0] - wait) * present, linear), _share((wait[0] - at_rate) * present, linear)
+    most = _share((wait[0] - at_rate) * present, linear)
+    return (most if situation.load == OPEN else _share((wait[0] - wait) * present, linear)), most
 
 
 def _of_transactions(waits: F64) -> F64:
@@ -274,6 +278,7 @@ class Sizing:
     all_fast_per_hour: float  # wait seconds saved per hour with room for everything
     saved_now_per_hour: float  # by where things are now
     saved_now_today_per_hour: float  # the same at today's latencies, as a plan says it
+    load: str  # whether clients ask again once answered, see ``workload``; "": not known, and savings are as if
     present: Point  # the size that the tier has
     sessions_known: bool  # False: the engine does not count them, so savings are at today's latencies
     present_known: bool  # False: the room of a space is unknown, the present size is what units take up there
@@ -355,6 +360,7 @@ def sizing(situation: Situation, settings: PolicySettings) -> Sizing:
         all_fast_per_hour=float(queues.likely_of(pinned.all[VALUE] + others.all[VALUE])) / MICRO,
         saved_now_per_hour=float(queues.likely_of(saved_now)) / MICRO,
         saved_now_today_per_hour=queues.said_of(saved_now) / MICRO,
+        load=situation.load,
         present=by_size[present],
         sessions_known=queues.sessions_known,
         present_known=known,

@@ -63,6 +63,7 @@ MODULES = (
     "demand",
     "assess",
     "verify",
+    "sampling",
     "fault_simulation",
     *COST,
     *LAB,

@@ -109,7 +109,7 @@ def _look(site: Site) -> None:
 
 
 def _propose(site: Site) -> tuple[int, str]:
-    dry = site.good("plan", "--dry-run")
+    dry = site.good("plan", "--dry-run", "--sql")
     assert "dry run: nothing was changed" in dry.out
     assert 'MOVE TABLE "shop"."orders" TO SPACE "ssd"' in dry.out
     assert 'cached: "shop"."products" reads' in dry.out

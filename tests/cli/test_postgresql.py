@@ -98,7 +98,7 @@ def test_what_a_failed_try_may_leave_is_named_in_a_line_and_written_out_with_all
         dba.execute("CREATE INDEX thing_key ON thing (id)")
     real.database["pins"] = [{"unit": "*thing_key*", "pin": "must"}]
     real.write()
-    planned = real.good("plan", "--observe", "0.3", "--propose").out
+    planned = real.good("plan", "--observe", "0.3", "--propose", "--sql").out
     shown = real.good("show", "1", "--json").document
     (move,) = shown["moves"]
     every = [sql for step in move["if_interrupted"]["statements"] for sql in (step["sql"], *step["variants"])]

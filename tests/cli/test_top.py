@@ -86,7 +86,7 @@ def _explain_and_filter(top: Terminal) -> None:
 
 def _approve(site: Site, top: Terminal, number: int, digest: str) -> None:
     top.press("a")
-    assert "would run" in top.wait_for("type its first 8 characters")
+    assert "gain " in top.wait_for("type its first 8 characters")
     top.press("x" * 8)
     top.wait_for("nothing was done")
     assert site.good("show", str(number), "--json").document["state"] == "proposed"

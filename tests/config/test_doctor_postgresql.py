@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.config.files import load
 from agent.model.clock import SystemClock
 from agent.service.doctor import examine
@@ -15,10 +17,16 @@ from tests.labs.postgresql import WRONG_PASSWORD, Cluster
 
 
 def examined(
-    folder: Path, cluster: Cluster, dbname: str, *, mover: dict[str, Any] | None = None, **connection: Any
+    folder: Path,
+    cluster: Cluster,
+    dbname: str,
+    *,
+    mover: dict[str, Any] | None = None,
+    dry_run: bool = True,
+    **connection: Any,
 ) -> list[Finding]:
     """Every finding about a database of the cluster, as the configuration says it."""
-    plain = values()
+    plain = values() | {"dry_run": dry_run}
     usual = {"host": str(cluster.server.folder), "dbname": dbname, "user": "postgres"}
     plain["databases"][0] |= {
         "engine": "postgresql",
@@ -90,3 +98,15 @@ def test_a_login_that_only_watches_needs_no_right_to_move(cluster: Cluster, dbna
     found = examined(tmp_path, cluster, dbname, user="looker", mover={"user": "postgres"})
     assert not {"space_create_missing", "ownership_missing"} & codes(found, *Severity)
     assert "space_create" in codes(found, Severity.OK)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_account_that_moves_tries_a_move(cluster: Cluster, dbname: str, tmp_path: Path, dry_run: bool) -> None:
+    """To each space of a tier, and it is rolled back; in a dry run no session is opened that could write."""
+    found = examined(tmp_path, cluster, dbname, mover={"user": "postgres"}, dry_run=dry_run)
+    tried = [each.sentence for each in found if each.code == "moves_tried"]
+    assert tried == [
+        "move_connection: a table of one row was moved to fast, slow and rolled back" for _ in range(not dry_run)
+    ]
+    found = examined(tmp_path, cluster, dbname, mover={"user": "looker"}, dry_run=dry_run)
+    assert ("move_refused" in codes(found, Severity.ERROR)) is not dry_run

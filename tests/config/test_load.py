@@ -439,3 +439,15 @@ def test_configuration_never_changes_once_loaded() -> None:
     """A frozen tree: whoever holds it may rely on it."""
     with pytest.raises(ValueError, match="frozen"):
         loaded().dry_run = False
+
+
+SHARED = "ledger: {postgresql: {host: db1, dbname: d, user: anna}, anchors: /tmp/anchors}\n"
+
+
+def test_where_people_only_decide_no_database_is_configured() -> None:
+    """With a ledger on a server; a command that is about one says that --all covers those of the ledger."""
+    config = loaded(SHARED)
+    assert config.databases == ()
+    with pytest.raises(ConfigError, match="--all"):
+        config.database()
+    assert by_path("level: observe\n")["databases"].startswith("is missing")

@@ -25,10 +25,15 @@ def statements(script: str) -> Iterator[str]:
     """The statements of a script: comments begin with two hyphens, a semicolon outside quotation marks ends each."""
     text = "\n".join(line for line in script.split("\n") if not line.startswith("--"))
     found = re.findall(r"""(?:[^;'"]|'(?:[^']|'')*'|"(?:[^"]|"")*")+;?""", text)
+    compound = ""
     for each in (part.strip() for part in found):
         if each:
             assert each.endswith(";"), f"nothing ends {each!r}"
-            yield each[:-1]
+            compound = f"{compound} {each}".strip()
+            if not compound.startswith("BEGIN ") or each == "END;":  # a dynamic compound statement goes to its END
+                yield compound[:-1]
+                compound = ""
+    assert not compound, f"nothing ends {compound!r}"
 
 
 @dataclass(slots=True)
@@ -55,11 +60,15 @@ class SimulatedI(Double):
     held: dict[str, Held] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
     balancing: bool = False
+    tracing: bool = False
+    shows_asps: bool = True  # 7.6: to those who may see them
+    spare: tuple[str, ...] = ()  # SSDs that are fitted, and in no ASP; until they are added there is no other SSD
 
-    def __init__(self, *held: Held) -> None:
+    def __init__(self, *held: Held, spare: tuple[str, ...] = ()) -> None:
         super().__init__({})
+        self.spare = spare
         self.held = {each.name: each for each in held}
-        self.ran, self.balancing = [], False
+        self.ran, self.balancing, self.tracing, self.shows_asps = [], False, False, True
         self.look()
 
     def execute(self, operation: str) -> None:
@@ -85,9 +94,12 @@ class SimulatedI(Double):
             ],
             "QSYS2.SYSDISKSTAT": [
                 {"ASP_NUMBER": 1, "UNIT_NUMBER": unit, "UNIT_TYPE": int(unit == FAST),
-                 "UNIT_STORAGE_CAPACITY": 100 * GIB,
+                 "RESOURCE_NAME": f"DMP00{unit}", "UNIT_STORAGE_CAPACITY": 100 * GIB,
                  "UNIT_SPACE_AVAILABLE": 100 * GIB - sum(e.size for e in self.held.values() if e.unit == unit)}
-                for unit in (FAST, SLOW)
+                for unit in ((SLOW,) if self.spare else (FAST, SLOW))
+            ] + [
+                {"ASP_NUMBER": 0, "UNIT_NUMBER": 0, "UNIT_TYPE": 1, "RESOURCE_NAME": name,
+                 "UNIT_STORAGE_CAPACITY": 100 * GIB, "UNIT_SPACE_AVAILABLE": 0} for name in self.spare
             ],
             "QSYS2.ASP_INFO": [],
         }  # fmt: skip
@@ -133,8 +145,30 @@ class SimulatedI(Double):
                 self._command(each.removeprefix("CL: "))
             elif found := re.fullmatch(rf"ALTER TABLE {SQL_NAME}\.{SQL_NAME} ALTER UNIT (SSD|ANY)", each):
                 self._prefer(found[1], found[2], found[3])
+            elif each.startswith("BEGIN "):
+                self._compound(each)
             else:
                 raise Refused(each)
+
+    def _compound(self, text: str) -> None:
+        """The one kind that is known here: a look into ASP_INFO, and SIGNAL unless a row is as it asks."""
+        found = re.fullmatch(
+            r"BEGIN IF NOT EXISTS \(SELECT 1 FROM QSYS2\.ASP_INFO WHERE ASP_NUMBER = (\d+) AND (.+)\) "
+            r"THEN SIGNAL SQLSTATE '([0-9A-Z]{5})' SET MESSAGE_TEXT = '([^']{1,70})'; END IF; END",
+            text,
+        )
+        asked = r"COALESCE\((\w+), ''\) IN \(([^()]*)\)"
+        if found is None or re.sub(asked, "?", found[2]) != "? AND ?":
+            raise Refused(text)
+        row = {
+            "BALANCE_STATUS": "IN PROGRESS" if self.balancing else "",
+            "TRACE_STATUS": "IN PROGRESS" if self.tracing else "",
+        }
+        shown = self.shows_asps and found[1] == "1"
+        if not (
+            shown and all(f"'{row[column]}'" in words.split(", ") for column, words in re.findall(asked, found[2]))
+        ):
+            raise Refused(f"{found[3]}: {found[4]}")
 
     def _command(self, command: str) -> None:
         file = rf"FILE\(({NAME})/({NAME})\)"
@@ -150,6 +184,11 @@ class SimulatedI(Double):
             self.balancing = True
         else:
             raise Refused(command)
+
+    def add_units(self) -> None:
+        """In SST, by someone with *SERVICE: what was spare is in ASP 1 from now on."""
+        self.spare = ()
+        self.look()
 
     def _prefer(self, schema: str, name: str, media: str) -> None:
         found = next((each for each in self.held.values() if (schema, each.name[: len(name)]) == ("SHOP", name)), None)
@@ -191,6 +230,7 @@ class SimulatedZ(Double):
     def __init__(self, *spaces: Space) -> None:
         super().__init__({})
         self.spaces = spaces
+        self.groups: dict[str, tuple[tuple[str, ...], str]] = {"SGHDD": (("HDD001", "HDD002"), "")}  # volumes, class
         self.ran: list[str] = []
         self.look()
 
@@ -203,7 +243,13 @@ class SimulatedZ(Double):
                 {"DBNAME": e.database, "NAME": e.name, "PARTITION": e.partition, "INSTANCE": 1, "SPACE": e.kilobytes,
                  "UPDATESTATSTIME": None} for e in tables
             ],
-            "SYSIBM.SYSSTOGROUP": [{"NAME": name} for name in sorted({"SGHDD", *(e.group for e in self.spaces)})],
+            "SYSIBM.SYSSTOGROUP": [
+                {"NAME": name, "VCATNAME": "DSNCAT", "STORCLAS": self.groups.get(name, ((), ""))[1]}
+                for name in sorted({*self.groups, *(e.group for e in self.spaces)})
+            ],
+            "SYSIBM.SYSVOLUMES": [
+                {"SGNAME": name, "VOLID": volume} for name, (volumes, _) in self.groups.items() for volume in volumes
+            ],
             "SYSIBM.SYSTABLEPART": [
                 {"DBNAME": e.database, "TSNAME": e.name, "PARTITION": e.partition, "STORTYPE": "I",
                  "STORNAME": e.defined or e.group} for e in tables
@@ -246,6 +292,27 @@ class SimulatedZ(Double):
             rf"ALTER (TABLESPACE|INDEX) {SQL_NAME}\.{SQL_NAME}( ALTER PARTITION (\d+))? USING STOGROUP {SQL_NAME}", text
         ):
             self._alter(found[1] == "INDEX", found[2], found[3], int(found[5] or 0), found[6])
+        else:
+            self._group(text)
+
+    def _group(self, text: str) -> None:
+        volume = r"(?:'\*'|'[A-Z0-9$#@]{1,6}')"
+        made = re.fullmatch(
+            rf"CREATE STOGROUP {SQL_NAME}( VOLUMES \(({volume}(?:, {volume})*)\))? VCAT ([A-Z$#@]\w{{0,7}})"
+            r"( STORCLAS ([A-Z$#@]\w{0,7}))?",
+            text,
+        )
+        dropped = re.fullmatch(rf"DROP STOGROUP {SQL_NAME}", text)
+        if made is not None and (made[2] or made[5]):
+            name = made[1].replace('""', '"')
+            if name in self.groups:
+                raise Refused(f"-601 {name}")
+            self.groups[name] = tuple(re.findall(r"'([^']+)'", made[3] or "")), made[6] or ""
+        elif dropped is not None and dropped[1].replace('""', '"') in self.groups:
+            name = dropped[1].replace('""', '"')
+            if any(name in (each.group, each.defined) for each in self.spaces):
+                raise Refused(f"-616 {name}")
+            del self.groups[name]
         else:
             raise Refused(text)
 

@@ -109,6 +109,48 @@ def test_a_life_on_i(on_i: Site, power: SimulatedI) -> None:
     assert all(sent.startswith("SELECT") for sent in power.sent)
 
 
+@pytest.mark.parametrize("busy", ["balancing", "tracing", "not shown"])
+def test_a_balance_or_a_trace_stops_the_file_before_anything(busy: str, on_i: Site, power: SimulatedI) -> None:
+    """The check is a statement: what runs in the ASP, or cannot be seen, ends the file, and nothing is preferred."""
+    _, text = propose(on_i)
+    power.balancing, power.tracing, power.shows_asps = busy == "balancing", busy == "tracing", busy != "not shown"
+    with pytest.raises(Refused, match="75001: ASP 1 is balanced or traced, or cannot be seen"):
+        power.run(text)
+    assert not any(each.preferred for each in power.held.values())
+    power.balancing, power.tracing, power.shows_asps = False, False, True
+    power.run(text)
+    assert power.balancing
+
+
+def test_others_are_planned_around_what_a_person_carries_out(on_i: Site, power: SimulatedI) -> None:
+    """While a move is handed over, new ones of other objects are stored, and what it will take is not given away."""
+    for name in ("ITEMS", "ORDERS_IX"):
+        power.held[name].random_reads = 0
+    document, first = propose(on_i)
+    assert [move["unit"] for move in document["moves"]] == ["SHOP.ORDERS"]
+    on_i.good("approve", str(document["proposal"]["id"]), "--yes")
+    power.held["ITEMS"].random_reads = 90_000
+    on_i.database["tiers"][0]["spaces"] = [{"name": "ASP1 SSD", "capacity": "10 GiB"}]
+    on_i.write()
+    tight = on_i.good("plan", "--observe", "1.2", "--propose")
+    assert "a person is to bring it to ASP1 SSD (move 1), which hotplace looks for until" in re.sub(
+        r"\s+", " ", tight.out
+    )
+    assert "there is nothing to propose" in tight.out  # 4 GiB beside the 6 GiB of ORDERS are more than its head-room
+    on_i.database["tiers"][0]["spaces"] = [{"name": "ASP1 SSD", "capacity": "20 GiB"}]
+    on_i.write()
+    (on_i.folder / "moves.sql").unlink()
+    document, second = propose(on_i)
+    assert [move["unit"] for move in document["moves"]] == ["SHOP.ITEMS"]
+    on_i.good("approve", str(document["proposal"]["id"]), "--yes")
+    for script in (first, second):
+        power.run(script)
+        power.balance()
+    for _ in range(2):
+        on_i.good("run", "--once")
+    assert {state for _, state in states(on_i)} <= {"settling", "kept"}
+
+
 def test_a_file_is_not_overwritten(on_i: Site) -> None:
     """Said before anything is watched; and where nothing is by hand, or proposed, no file comes."""
     path = on_i.folder / "mine.sql"
@@ -254,9 +296,32 @@ def test_no_name_becomes_a_statement(on_i: Site, power: SimulatedI) -> None:
     power.look()
     document, text = propose(on_i)
     assert len(document["moves"]) == 2
-    assert statements_of(text) == [
+    check, *others = statements_of(text)
+    assert check.startswith("BEGIN IF NOT EXISTS (SELECT 1 FROM QSYS2.ASP_INFO ")
+    assert others == [
         'ALTER TABLE "SHOP"."ORDERS" ALTER UNIT SSD;',
         "CL: STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW);",
     ]
     assert "not to be run as it stands" in text
-    assert not [line for line in text.split("\n") if line and not line.startswith(("--", "ALTER TABLE", "CL: STRASP"))]
+    starts = ("--", "BEGIN IF", "ALTER TABLE", "CL: STRASP")
+    assert not [line for line in text.split("\n") if line and not line.startswith(starts)]
+
+
+def test_no_name_of_zos_becomes_a_statement(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Indexes and storage groups with such names: all statements of a move are comments, its -STOP too."""
+    world = SimulatedZ(
+        Space("SHOPDB", "PLAIN", "SGHDD", " "), Space("SHOPDB", "BADIX", "SGHDD", index=("SHOP", HOSTILE)),
+        Space("SHOPDB", "OTHER", HOSTILE, " "),
+    )  # fmt: skip
+    monkeypatch.setattr(session, "open_zos", lambda _: (world, "DB2", "12.01"))
+    site = on_zos(tmp_path)
+    for pattern in ("SHOPDB.*", "index SHOP.*"):
+        site.good("pin", pattern, "must")
+    _, text = propose(site, "--mode", "preference")
+    found = statements_of(text)
+    assert any('ALTER TABLESPACE "SHOPDB"."PLAIN"' in each for each in found)
+    assert not [each for each in found if "BADIX" in each or each.startswith(("DROP", "CL:"))]
+    assert not [line for line in text.split("\n") if line and not line.startswith(("--", "CALL", "ALTER", "COMMIT"))]
+    world.run(text)
+    assert world.spaces[0].group == "SGSSD"
+    assert not any(each.stopped for each in world.spaces)

@@ -124,7 +124,10 @@ def test_balances_of_i_come_last_and_once() -> None:
     asp = ibm_i.Asp(1)
     hand = ibm_i.move_by_hand("CL: CHGPF FILE(A/B) UNIT(*SSD);", "CL: CHGPF FILE(A/B) UNIT(*ANY);", asp)
     live = [line for line in (*hand.before, *hand.statements, *hand.after) if not line.startswith("--")]
-    assert live == [
+    check, *others = live
+    assert check == hand.before[-1]
+    assert "QSYS2.ASP_INFO WHERE ASP_NUMBER = 1" in check
+    assert others == [
         "CL: CHGPF FILE(A/B) UNIT(*SSD);",
         "CL: STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW);",
     ]
@@ -135,6 +138,7 @@ def test_balances_of_i_come_last_and_once() -> None:
     for each in ("*USAGE", "*CAPACITY", "*ENDALC", "*MOVDTA", "SUBTYPE(*HDD)", "TIMLMT", "ENDASPBAL"):
         assert each in offered
     assert "neither a balance nor a trace runs" in hand.before[0]
+    assert len(re.findall(r"MESSAGE_TEXT = '(.*?)'", check)[0]) <= 70
 
 
 def command(text: str) -> str:
@@ -280,7 +284,7 @@ def on_i(index: dict[str, Any] | None = None, **reads: Any) -> tuple[PlanOnlyCon
     return connector_over(Platform.I, double), double
 
 
-def on_zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyConnector:
+def on_zos(kind: str | None = "R", stortype: str = "I", most: int | None = None, **more: Any) -> PlanOnlyConnector:
     """A table space of two partitions, one with a figure that is negative for the moment, and an index."""
     space = {"DBNAME": "DB      ", "NAME": "TS", "INSTANCE": 1, "UPDATESTATSTIME": None}
     ix = {"CREATOR": "ME", "INDEXSPACE": "IX1A"}
@@ -298,7 +302,8 @@ def on_zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnly
                 for n in (1, 2)
             ],
             "SYSIBM.SYSTABLESPACE": [
-                {"DBNAME": "DB", "NAME": "TS", "PARTITIONS": 2, **({"TYPE": kind} if kind else {})},
+                {"DBNAME": "DB", "NAME": "TS", "PARTITIONS": 2, "MAXPARTITIONS": most,
+                 **({} if kind is None else {"TYPE": kind})},
             ],
         }
     )  # fmt: skip
@@ -392,6 +397,23 @@ def test_what_zos_does_not_tell_is_no_script() -> None:
     assert (found.code, "STOGROUP" in found.sentence) == ("no_space", False)
 
 
+@pytest.mark.parametrize(
+    ("kind", "most", "alone"),
+    [("R", 0, True), (" ", 0, True), ("L", None, True), ("P", 0, True), ("P", 256, False), ("G", 256, False)],
+)
+def test_kinds_of_partitioned_spaces(kind: str, most: int | None, alone: bool) -> None:
+    """Blank and L are by range, of a time before universal spaces; those of XML documents as their table's space is."""
+    hand = by_hand(on_zos(kind=kind, most=most), "DB.TS partition P1", "SGSSD")
+    assert ("ALTER PARTITION 1" in hand.statements[2]) is alone
+
+
+@pytest.mark.parametrize(("kind", "most"), [("P", None), ("?", 0), (None, None)])
+def test_a_kind_that_is_not_known_has_no_script(kind: str | None, most: int | None) -> None:
+    """The wrong statement ends with -665 while the space is stopped."""
+    connector = on_zos(kind=kind, most=most)
+    assert isinstance(connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD"), NoRoute)
+
+
 def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
     """Its partitions have one definition."""
     connector = on_zos(kind="G")
@@ -406,7 +428,7 @@ def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
 def test_the_catalog_of_zos_is_left_out() -> None:
     """And so are the directory and the work files."""
     for name in NAMES:
-        if name == "z_storage_groups":  # holds no object of the catalog
+        if name in {"z_storage_groups", "z_new_groups", "z_volumes"}:  # hold no object of the catalog
             continue
         if name == "z_index_groups":  # is asked about indexes that the other queries show
             assert "N.IXCREATOR <> 'SYSIBM'" in query(name, PACKAGE).text

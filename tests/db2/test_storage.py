@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.db2.catalog import pages_of
+from connectors.db2.catalog import _table_space, pages_of
 from connectors.db2.doctor import insist_on_object_metrics, storage_findings
 from connectors.db2.inspection import Rebalance, _bytes_to_move, is_moving, space_arrived, space_home
 from connectors.db2.mover import is_done
@@ -288,3 +288,12 @@ def test_single_tables_land_where_they_can_be(changed: dict[str, str]) -> None:
     found = landing_in(storage, "FAST", SPACE, SETTINGS)
     assert isinstance(found, TableSpace)
     assert found.name == "TS_FAST"
+
+
+@pytest.mark.parametrize(("state", "lost"), [
+    ("NORMAL", False), ("REBAL_IN_PROGRESS", False), ("BACKUP_PENDING", True), ("OFFLINE", True)
+])  # fmt: skip
+def test_a_table_space_that_waits_for_a_person_takes_no_data(state: str, lost: bool) -> None:
+    """Nothing is proposed to go there until then, and people are told."""
+    found = _table_space(STORAGE, replace(SPACE, state=state))
+    assert found.lost == (f"it is in state {state}" if lost else "")

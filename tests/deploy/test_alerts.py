@@ -113,16 +113,22 @@ def test_no_agent_at_all_is_no_silence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("minutes", [10, HOUR, DAY, 7 * DAY])
 def test_an_open_proposal_raises_an_alert_in_time(tmp_path: Path, minutes: int) -> None:
-    """At half of its time, whatever ``proposal_expires`` is; once decided upon it is quiet."""
+    """At half of its time, whatever ``proposal_expires`` is; once decided upon, or in a dry run, it is quiet."""
     labels, until = {**ONE, "database": "shop"}, round(minutes * 0.8)
     made, expires = 5 * 60, (5 + minutes) * 60
     given = [
         series("hotplace_proposal_created_timestamp_seconds", labels, f"_x5 {made}x{until} stale"),
         series("hotplace_proposal_expires_timestamp_seconds", labels, f"_x5 {expires}x{until} stale"),
     ]
+    dry, acting = (
+        series("hotplace_info", {**ONE, "version": "1", "level": "propose", "dry_run": word}, f"1x{2 * minutes}")
+        for word in ("true", "false")
+    )
     for share, fires in ((0.4, []), (0.6, [labels]), (0.9, [])):
         at = 5 + round(minutes * share)
-        assert not verdict(tmp_path, given, "HotplaceProposalExpires", at, fires, every=max(1, minutes // 100)), share
+        every = max(1, minutes // 100)
+        assert not verdict(tmp_path, [*given, acting], "HotplaceProposalExpires", at, fires, every=every), share
+        assert not verdict(tmp_path, [*given, dry], "HotplaceProposalExpires", at, [], every=every), "nothing would run"
 
 
 @pytest.mark.parametrize(("minutes", "fires"), [(5, []), (30, [{"agent": "silent"}])])
@@ -184,14 +190,16 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     ),
     "HotplaceCostsTheServer": ([series("hotplace_server_seconds_total", WATCHED, "0x30 0+6x120 720x300")], 120, 220),
     "HotplaceSpaceNearlyFull": (
-        [series("hotplace_space_free_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 1x59 50x200"),
-         series("hotplace_space_used_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 99x59 50x200")],
+        [series("hotplace_space_fill_ratio", {**DATABASE, "space": "s", "tier": "ssd"}, "0.5x59 0.99x59 0.5x200")],
         100, 130,
     ),
     "HotplaceSpaceLost": ([series("hotplace_space_lost", {**DATABASE, "space": "s"}, "0x59 1x59 0x200")], 100, 130),
     "HotplaceRuleIdle": ([series("hotplace_rules_idle", DATABASE, "0x59 1x59 0x200")], 100, 130),
     "HotplaceMoveFailed": ([series("hotplace_moves_total", {**DATABASE, "state": "failed"}, "0x89 1x300")], 100, 155),
     "HotplaceLedgerNotTrusted": ([series("hotplace_ledger_trusted", DATABASE, "1x59 0x59 1x200")], 100, 130),
+    "HotplaceSendsNothing": (
+        [series("hotplace_sending", {**DATABASE, "state": "stopped"}, "_x59 1x120 stale")], 130, 190
+    ),
     "HotplaceLedgerAway": ([series("hotplace_ledger_up", DATABASE, "1x59 0x59 1x200")], 100, 130),
     "HotplaceSpoolGrows": ([series("hotplace_ledger_spooled_intervals", DATABASE, "0x59 1+1x59 0x200")], 100, 130),
     "HotplaceGroupLeftWorse": ([series("hotplace_groups_left_worse", DATABASE, "0x59 1x59 0x200")], 100, 130),
@@ -202,7 +210,8 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     ),
     "HotplaceProposalExpires": (
         [series("hotplace_proposal_created_timestamp_seconds", DATABASE, "_x59 3600x59 stale"),
-         series("hotplace_proposal_expires_timestamp_seconds", DATABASE, "_x59 7200x59 stale")], 100, 130,
+         series("hotplace_proposal_expires_timestamp_seconds", DATABASE, "_x59 7200x59 stale"),
+         series("hotplace_info", {**ONE, "version": "1", "level": "propose", "dry_run": "false"}, "1x400")], 100, 130,
     ),
     "HotplaceFleetSilent": ([series("hotplace_fleet_databases", {"agent": "silent"}, "0x59 1x59 0x200")], 100, 130),
 }  # fmt: skip

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import Any
 
+import typer
+from typer.main import get_command
+
+from agent.cli.main import whole_app
 from agent.terminal.errors import ExitCode
 from tests.cli.test_help import COMMANDS
 from tests.docs.reference.commands import every_command
@@ -50,6 +56,41 @@ def test_a_command_line_on_a_page_exists(name: str, line: str) -> None:
     assert command in BY_WORDS, f"{name} shows `hotplace {line}`"
     unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - options_of(BY_WORDS[command])
     assert not unknown, f"{name} shows `hotplace {line}`"
+
+
+TYPED = sorted(
+    {
+        (name, tuple(words))
+        for name, text in WRITTEN.items()
+        if not name.endswith("reference/commands.md")  # shows the form of each command
+        for line in text.splitlines()
+        if line.startswith("    ")
+        for words in command_lines(line)
+    }
+)
+WRONG_USE: Any = typer.BadParameter.__bases__[0]
+BLANK = re.compile(r"[A-Z]{2,}|ID|PID")  # in place of what a reader fills in
+
+
+@over(("name", "typed"), TYPED)
+def test_a_command_line_in_a_block_can_be_typed(name: str, typed: tuple[str, ...]) -> None:
+    """The command itself takes it: no argument is missing, too many or of another kind; ``> FILE`` is the shell's."""
+    line = " ".join(typed)
+    own = takewhile(lambda word: word not in {">", "|", "&&"}, typed)
+    words = ["1" if BLANK.fullmatch(word) else word for word in own]
+    command: Any = get_command(whole_app())
+    while hasattr(command, "commands"):
+        while words and words[0].startswith("--"):
+            words = words[2:] if words[0] in {"--config", "--database"} else words[1:]
+        if not words:
+            return
+        command = command.commands[words.pop(0)]
+    try:
+        command.make_context(line, words)
+    except typer.Exit:
+        return  # --help
+    except WRONG_USE as error:
+        raise AssertionError(f"{name} shows `hotplace {line}`: {error}") from error
 
 
 def options_of(command: Any) -> set[str]:  # typer's own record

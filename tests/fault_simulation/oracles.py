@@ -80,7 +80,8 @@ SLACK = 1e-6
 # Alerts on the agent itself that go by one figure, and the figure.
 ALERTED = {
     "HotplaceNotSampling": "hotplace_up", "HotplaceLedgerNotTrusted": "hotplace_ledger_trusted",
-    "HotplaceLedgerAway": "hotplace_ledger_up", "HotplaceJobFails": "hotplace_job_failing_seconds",
+    "HotplaceLedgerAway": "hotplace_ledger_up", "HotplaceSendsNothing": "hotplace_sending",
+    "HotplaceJobFails": "hotplace_job_failing_seconds",
     "HotplaceLockTaken": "hotplace_lock_taken", "HotplaceLeftover": "hotplace_leftovers",
     "HotplaceGroupLeftWorse": "hotplace_groups_left_worse",
 }  # fmt: skip

@@ -59,6 +59,12 @@ def installations() -> dict[int, Path]:
     return dict(sorted({**more, **debian_installations(), **embedded_installations()}.items()))
 
 
+def client(program: str, major: int) -> Path:
+    """A client program for a server of that version: its own, or the newest here, which speaks to older ones."""
+    found = {each: at / "bin" / program for each, at in installations().items() if (at / "bin" / program).exists()}
+    return found.get(major) or found[max(found)]
+
+
 def tried_versions() -> tuple[int, ...]:
     """The major versions that this run tries: the newest here, or all with ``HOTPLACE_ALL_VERSIONS`` (make soak)."""
     return tuple(installations()) if os.environ.get("HOTPLACE_ALL_VERSIONS") else tuple(installations())[-1:]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import count
@@ -15,7 +17,7 @@ import psycopg
 import pytest
 
 from agent.demo.server import PrivateServer, private_server
-from tests.labs.fleet import TABLES, Fleet
+from tests.labs.fleet import DATABASE, LEDGER, TABLES, Fleet
 from tests.labs.postgresql import Cluster, fill_disk, installations, running_cluster, small_file_system, wait_until
 from tests.labs.replica import cut_off, promote, rows_in, streaming_replica
 from tests.labs.takeovers import freeze, take_over
@@ -53,6 +55,37 @@ def fleet(servers: tuple[Cluster, PrivateServer], tmp_path: Path) -> Iterator[Fl
         made = Fleet(cluster=cluster, dbname=dbname, ledger=ledger, ledger_database=name, folder=tmp_path)
         made.build(seconds=2.0)
         yield made
+
+
+IN_SOAK = pytest.mark.skipif(not os.environ.get("HOTPLACE_ALL_VERSIONS"), reason="a part of make soak")
+
+
+@pytest.mark.parametrize("options", [pytest.param((), marks=IN_SOAK), ("--standby",)])
+def test_agents_wait_for_a_ledger_that_comes_up_later(fleet: Fleet, options: tuple[str, ...]) -> None:
+    """As after a reboot: the agent is there first, says once what it waits for, and works once the server answers."""
+    fleet.approve_moves()
+    fleet.config("one")
+    fleet.cut("one", LEDGER)
+    with fleet.agent("one", *options) as agent:
+        wait_until(lambda: "ledger away" in fleet.log("one"), "what it waits for", PATIENCE)
+        time.sleep(4.0)  # another try
+        assert agent.poll() is None
+        assert fleet.log("one").count("ledger away") == 1
+        fleet.mend("one", LEDGER)
+        wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
+
+
+@IN_SOAK
+def test_a_daemon_without_its_database_waits_too(fleet: Fleet) -> None:
+    """The other order: the ledger is there, the server of the database comes up later."""
+    fleet.approve_moves()
+    fleet.config("one")
+    fleet.cut("one", DATABASE)
+    with fleet.agent("one", "--standby") as agent:
+        wait_until(lambda: "not reachable yet" in fleet.log("one"), "what it waits for", PATIENCE)
+        fleet.mend("one", DATABASE)
+        wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
+        assert agent.poll() is None
 
 
 def test_a_ledger_that_is_away(fleet: Fleet) -> None:

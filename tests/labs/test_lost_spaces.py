@@ -10,9 +10,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from connectors.kit.contract import StatementFailed
 from connectors.kit.findings import Severity
 from connectors.postgresql import sessions
 from connectors.postgresql.connector import PostgresqlConnector
+from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
 
 
@@ -79,4 +81,35 @@ def test_another_device_or_one_that_can_only_be_read_is_told(
     monkeypatch.setattr(sessions, "_folder", lambda path: (True, True, Path(path).stat().st_dev + other.get(path, 0)))
     assert "another device" in lost(connector)
     monkeypatch.undo()
+    assert not lost(connector)
+
+
+@pytest.mark.parametrize("where", ["folder", "version", "database"])
+def test_a_folder_that_the_server_may_not_use_hides_no_other(
+    connector: PostgresqlConnector, dba: psycopg.Connection, folder: Path, where: str
+) -> None:
+    """Whichever level of it: the space is told with the system's word, and all others and all objects are read."""
+    dba.execute("CREATE TABLE elsewhere AS SELECT generate_series(1, 1000) AS id; ANALYZE elsewhere")
+    dba.execute("CREATE TABLE other (id int PRIMARY KEY USING INDEX TABLESPACE lost)")
+    before = connector.catalog()
+    (version,) = folder.iterdir()
+    (database,) = version.iterdir()
+    shut, rights = {"folder": (folder, 0), "version": (version, 0o400), "database": (database, 0)}[where]
+    was = shut.stat().st_mode
+    shut.chmod(rights)
+    try:
+        assert "ermission denied" in lost(connector)
+        catalog = connector.catalog()
+        assert catalog.units.key == before.units.key
+        assert connector.exact_sizes(catalog.units.physical_id).min() >= 0
+        sizes = dict(zip(catalog.units.key, catalog.units.size_bytes.tolist(), strict=True))
+        assert sizes["public.elsewhere"] > 0
+        (found,) = [each for each in connector.doctor() if each.code == "space_lost"]
+        assert found.severity is Severity.ERROR
+        with pytest.raises(StatementFailed) as caught:
+            run(connector, route_to(connector, "public.elsewhere", "lost"))
+        assert "The operating system" in caught.value.advice
+    finally:
+        shut.chmod(was & 0o7777)
+        dba.execute("DROP TABLE other")
     assert not lost(connector)

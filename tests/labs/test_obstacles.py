@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -64,6 +65,43 @@ def test_an_event_trigger_that_forbids_it_is_named(thing: psycopg.Connection, co
     assert "app.no_ddl()" in caught.value.advice
     thing.execute("DROP EVENT TRIGGER frozen")
     assert found(connector) == {}
+
+
+def tried(connector: PostgresqlConnector) -> tuple[str, str]:
+    """What a trial says of moves to the fast space."""
+    (found,) = connector.try_moves(["fast"])
+    return found.code, f"{found.sentence} {found.remedy}"
+
+
+def test_a_trial_leaves_nothing(thing: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Sound, it says so; no table, no file and no lock is left of it, but the database's empty folder in the space."""
+    tried(connector)
+    count = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_locks), pg_tablespace_size('fast')"
+    before = thing.execute(count.encode()).fetchone()
+    assert tried(connector) == ("moves_tried", "a table of one row was moved to fast and rolled back ")
+    thing.execute("CHECKPOINT")  # files of what was dropped are empty until then
+    assert thing.execute(count.encode()).fetchone() == before
+
+
+def test_a_trial_hears_what_the_server_says(
+    cluster: Cluster, thing: psycopg.Connection, connector: PostgresqlConnector, frozen: PostgresqlConnector
+) -> None:
+    """An event trigger that the catalog does not tell to refuse, sessions that begin read-only, a missing right."""
+    thing.execute(
+        "CREATE FUNCTION app.no_ddl() RETURNS event_trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN IF session_user = 'postgres' THEN RAISE EXCEPTION 'not on this database'; END IF; END $$;"
+        "CREATE EVENT TRIGGER frozen ON ddl_command_end EXECUTE FUNCTION app.no_ddl()"
+    )
+    code, said = tried(connector)
+    assert (code, "not on this database" in said, "app.no_ddl()" in said) == ("move_refused", True, True)
+    thing.execute("DROP EVENT TRIGGER frozen")
+    code, said = tried(frozen)
+    assert (code, "default_transaction_read_only" in said) == ("move_refused", True)
+    with closing(cluster.connector(thing.info.dbname, user="looker")) as looker:
+        code, said = tried(looker)
+        assert (code, "permission denied for tablespace fast" in said) == ("move_refused", True)
+        thing.execute(f"REVOKE TEMPORARY ON DATABASE {thing.info.dbname} FROM PUBLIC".encode())
+        assert tried(looker)[0] == "moves_not_tried"
 
 
 @pytest.fixture

@@ -238,6 +238,7 @@ def test_read_times_are_left_out_when_nobody_measures_them(
         "population_seconds",
         "processor_seconds",
         "processors_seconds",
+        "others_processor_seconds",
     }
 
 
@@ -291,6 +292,19 @@ def test_processors_that_are_added_count_from_then_on(
     interval = difference(before, connector.sample(), longest_seconds=60.0)
     assert isinstance(interval, Interval)
     assert 2 <= interval.database_rates().processors <= 4.01
+
+
+@pytest.mark.parametrize(("used", "others"), [(7.0, 0.0), (10.0, 3.0), (None, None)])
+def test_what_other_programs_use_is_what_the_server_does_not(
+    connector: PostgresqlConnector, monkeypatch: pytest.MonkeyPatch, used: float | None, others: float | None
+) -> None:
+    """The server took two seconds; everybody two or five; or nothing tells."""
+    looks = iter([(5.0, 4.0, None if used is None else 5.0), (7.0, 4.0, used)])
+    monkeypatch.setattr("connectors.postgresql.sessions.server_processors", lambda *_: next(looks))
+    interval = difference(connector.sample(), connector.sample(), longest_seconds=60.0)
+    assert isinstance(interval, Interval)
+    assert interval.database.get("others_processor_seconds") == others
+    assert interval.database_rates().processors == pytest.approx(4.0)
 
 
 def test_sessions_are_seen_by_kind(dbname: str, connector: PostgresqlConnector, cluster: Cluster) -> None:

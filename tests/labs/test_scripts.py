@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from connectors.kit.contract import StatementFailed
@@ -21,7 +22,7 @@ from tests.labs.test_split import a_bundle
 from tests.over import over
 
 QUERIES = sorted(entry.name for entry in (files("connectors.postgresql") / "sql").iterdir())
-PRIVILEGES = Path(__file__).parents[2] / "deploy" / "privileges"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
 @over("name", QUERIES)
@@ -42,6 +43,11 @@ def test_every_query_is_used() -> None:
     assert used | by_version | by_table == {name.removesuffix(".sql") for name in QUERIES}
 
 
+def script_of(name: str) -> Path:
+    """The file of a script that gives or takes privileges."""
+    return DEPLOY / ("removal" if name.endswith("-remove.sql") else "privileges") / name
+
+
 def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
     """Run a privilege script as its head says."""
     program = cluster.server.installation / "bin" / "psql"
@@ -50,13 +56,51 @@ def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
     given = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
     host = str(cluster.server.folder)
     done = subprocess.run(
-        [str(program), "-X", "-h", host, "-U", "postgres", "-d", dbname, *given, "-f", str(PRIVILEGES / script)],
+        [str(program), "-X", "-h", host, "-U", "postgres", "-d", dbname, *given, "-f", str(script_of(script))],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_what_the_scripts_gave_is_taken_back(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """Logins, memberships, and the owner's CREATE on tablespaces; tables stay where they are, and their owner's."""
+    dba = cleanup.enter_context(cluster.session(dbname))
+    dba.execute("CREATE ROLE app_owner; CREATE TABLE thing AS SELECT 1 AS id; ALTER TABLE thing OWNER TO app_owner")
+    cleanup.callback(dba.execute, b"DROP OWNED BY app_owner CASCADE; DROP ROLE app_owner")
+    before = _privileges(dba)
+    psql(cluster, dbname, "postgresql-observe.sql", login="the watcher")
+    for space in ("fast", "slow"):
+        psql(cluster, dbname, "postgresql-move.sql", login="the mover", owner="app_owner", space=space)
+    mover = cluster.connector(dbname, user="the mover")
+    route = route_to(mover, "public.thing", "fast")
+    run(mover, route)
+    mover.close()
+    dba.execute('CREATE TABLE its_own (id integer); ALTER TABLE its_own OWNER TO "the mover"')
+    with pytest.raises(AssertionError, match="the mover owns table its_own"):
+        psql(cluster, dbname, "postgresql-remove.sql", login="the mover", owner="app_owner", space="fast")
+    dba.execute("DROP TABLE its_own")
+    psql(cluster, dbname, "postgresql-remove.sql", login="the mover", owner="app_owner", space="fast", keep="1")
+    for _ in range(2):  # once more is harmless
+        psql(cluster, dbname, "postgresql-remove.sql", login="the mover", owner="app_owner", space="slow")
+        psql(cluster, dbname, "postgresql-remove.sql", login="the watcher")
+    assert _privileges(dba) == before
+    (home,) = dba.execute("SELECT spcname FROM pg_tablespace AS t JOIN pg_class AS c ON c.reltablespace = t.oid"
+                          " WHERE c.relname = 'thing'").fetchall()  # fmt: skip
+    assert home == ("fast",)
+
+
+def _privileges(dba: psycopg.Connection) -> list[tuple[object, ...]]:
+    """Roles with what they are members of, and who may do what in which tablespace."""
+    roles = dba.execute("SELECT rolname, ARRAY(SELECT roleid::regrole::text FROM pg_auth_members WHERE member = r.oid)"
+                        " FROM pg_roles AS r ORDER BY 1").fetchall()  # fmt: skip
+    spaces = dba.execute(
+        "SELECT spcname, grantee::regrole::text, privilege_type FROM pg_tablespace,"
+        " aclexplode(spcacl) WHERE grantee <> spcowner ORDER BY 1, 2, 3"
+    ).fetchall()
+    return [*roles, *spaces]
 
 
 def test_the_privilege_scripts(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:

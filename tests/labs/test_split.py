@@ -24,7 +24,7 @@ from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.mover import PostgresqlMover
 from tests.contract.asking import run
 from tests.documents import check_document
-from tests.labs.postgresql import Cluster, installations, wait_until
+from tests.labs.postgresql import Cluster, client, installations, wait_until
 from tests.labs.test_long_transactions import Place
 from tests.unit.samples import a_proposal
 
@@ -100,8 +100,8 @@ def way_back(route: Route) -> Route:
 
 
 def described(cluster: Cluster, dbname: str, table: str) -> str:
-    """All that pg_dump of that very version says of the table's definition."""
-    command = [installations()[cluster.major] / "bin" / "pg_dump", "-h", cluster.server.folder, "-U", "postgres", "-s"]
+    """All that pg_dump says of the table's definition, of that very version where it is here."""
+    command = [client("pg_dump", cluster.major), "-h", cluster.server.folder, "-U", "postgres", "-s"]
     done = subprocess.run([*map(str, command), "-t", table, dbname], check=True, capture_output=True, text=True)
     # Each run has a word of its own in these two lines.
     return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict")))

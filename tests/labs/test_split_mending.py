@@ -16,7 +16,7 @@ from agent.moving.leftovers import leftovers_of
 from connectors.kit.contract import LockNotObtained, StatementFailed
 from connectors.model.moves import Step
 from connectors.postgresql.mover import PostgresqlMover
-from tests.labs.postgresql import Cluster, flush, installations
+from tests.labs.postgresql import Cluster, client, flush, installations
 from tests.labs.test_long_transactions import Place
 from tests.labs.test_split import PARTS, AgentDied, approved, described, only_newest, orders, place
 from tests.labs.test_split_rows import CONTENTS
@@ -153,15 +153,14 @@ def test_a_split_ahead_is_analyzed(place: Place) -> None:
 def test_a_dump_restores_a_split_table(cluster: Cluster, dbname: str, place: Place, cleanup: ExitStack) -> None:
     """pg_dump writes both parts with their rows, and a restore has the same definition, rows and tablespaces."""
     assert split_with(place).state is MoveState.PLACED
-    folder = installations()[cluster.major] / "bin"
     where = ["-h", str(cluster.server.folder), "-U", "postgres"]
-    dump = subprocess.run([str(folder / "pg_dump"), *where, dbname], check=True, capture_output=True)
+    dump = subprocess.run([str(client("pg_dump", cluster.major)), *where, dbname], check=True, capture_output=True)
     restored = cleanup.enter_context(cluster.database())
     with cluster.session(restored) as other:
         other.execute("ALTER SCHEMA public OWNER TO postgres")
     subprocess.run(
-        [str(folder / "psql"), *where, "-v", "ON_ERROR_STOP=1", "-q", restored], input=dump.stdout, check=True,
-        capture_output=True,
+        [str(client("psql", cluster.major)), *where, "-v", "ON_ERROR_STOP=1", "-q", restored], input=dump.stdout,
+        check=True, capture_output=True,
     )  # fmt: skip
     with cluster.session(restored) as other:
         for question in (CONTENTS, PARTS):

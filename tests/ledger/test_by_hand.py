@@ -13,7 +13,7 @@ import pytest
 from agent.ledger.chain.signed import ApprovalRule
 from agent.ledger.errors import NotApproved, Spoiled, Untrusted, WrongState
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import MoveRow, RequestKind
+from agent.ledger.rows import MoveRow, RequestKind, for_a_person
 from agent.ledger.stored import FOR_A_PERSON, NOT_SEEN, load_move
 from agent.model.approvals import Conditions, find_refusal
 from agent.model.proposals import ProposedMove, proposal_from_text, proposal_json, proposal_text
@@ -64,6 +64,15 @@ def test_an_approval_hands_over_what_a_person_carries_out(ledger: Ledger, people
     assert (f"move.{S.HANDED_OVER}", f"move {mine.id}") in events
     ledger.moves.require_trust(mine, begins=False)
     assert ledger.audit.verify().ok
+
+
+def test_what_waits_for_a_person_is_planned_around_with_it(ledger: Ledger, people: Two) -> None:
+    """The handed-over moves and what comes after one in its group; not what comes before it, nor other groups."""
+    first, hand, behind = (replace(a_move(n, key=f"public.t{n}"), group=1) for n in (1, 2, 3))
+    hand = replace(hand, route=by_hand().route)
+    rows = signed(ledger, people, first, hand, behind, replace(a_move(4, key="public.alone"), group=2))
+    assert [row.move.ordinal for row in for_a_person(rows)] == [2, 3]
+    assert for_a_person([row for row in rows if not row.move.by_hand]) == []
 
 
 def test_the_digest_covers_what_a_person_is_given() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,11 +20,13 @@ from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, RuleState, StepState
 from agent.ledger.server.database import ServerDatabase, divide_history
+from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import APPLICATION_ID, HEAD, REVISIONS, metadata
 from agent.ledger.store.tables import migrate
 from agent.model.signatures import Signers
 from agent.model.states import MoveState, ProposalState
 from policies.model.settings import Pin
+from tests.conftest import MAJORS, NO_SERVER
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import FILE
 from tests.ledger.servers import LedgerServers
@@ -159,3 +162,61 @@ def _look_at_the_rest(ledger: Ledger, clock: StillClock, place: Path | LedgerSer
     assert [row.values.tolist() for row in found] == [[[3, 4]]]
     if isinstance(place, Path):
         assert place.stat().st_mode & 0o077 == 0
+
+
+# With every PostgreSQL also every revision: `make soak`.
+UPGRADED = REVISIONS[:-1] if os.environ.get("HOTPLACE_ALL_VERSIONS") else ("v0005", "v0008", REVISIONS[-2])
+_FUNCTIONS = "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = %s::text::regnamespace"
+MEMBER, WORKER = "upgrades_ledgers", "works_after_upgrades"
+
+
+def _divide(servers: LedgerServers, place: LedgerServer) -> None:
+    """Give schema and tables to the owner's role, as the script for a DBA of that version did."""
+    script = grants_script(place.schema_name, {})
+    begin, end = script.index("BEGIN;"), script.index("-- Rows that were written before")
+    with servers.session(place.dbname) as dba:
+        dba.execute(f"{script[begin:end]} COMMIT".encode())
+        for (function,) in dba.execute(_FUNCTIONS, [place.schema_name]).fetchall():
+            dba.execute(f"ALTER FUNCTION {function} OWNER TO hotplace_owner".encode())
+        dba.execute(f"CREATE ROLE {MEMBER} LOGIN; GRANT hotplace_owner TO {MEMBER}".encode())
+
+
+@pytest.fixture
+def divided(servers: LedgerServers, file: Path, revision: str) -> Iterator[LedgerServer]:
+    """The same on a server, divided among roles."""
+    with servers.database("template1") as place:
+        _make_tables(place, revision)
+        _copy_rows(file, servers, place)
+        _divide(servers, place)
+        try:
+            yield place
+        finally:
+            with servers.session(place.dbname) as dba:
+                for role in (MEMBER, WORKER):
+                    if dba.execute("SELECT to_regrole(%s) IS NOT NULL", [role]).fetchone() == (True,):
+                        dba.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+
+
+@pytest.mark.postgresql
+@pytest.mark.xdist_group("ledger on a server")
+@pytest.mark.skipif(not MAJORS, reason=NO_SERVER)
+@pytest.mark.parametrize("revision", UPGRADED)
+def test_a_mere_member_of_the_owner_upgrades_a_divided_ledger(
+    divided: LedgerServer, servers: LedgerServers, revision: str, tmp_path: Path, clock: StillClock
+) -> None:
+    """As the page has it: every table is the owner's then, and after the script for roles an agent works on."""
+    clock.sleep(600)
+    member = divided.model_copy(update={"user": MEMBER})
+    with Ledger.open(member, clock, anchors=tmp_path / "anchors", create=False) as ledger:
+        assert ledger.audit.rows(1)[0].facts == {"was": revision, "now": HEAD}
+    with servers.session(divided.dbname) as dba:
+        owners = dba.execute(
+            "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = %s", [divided.schema_name]
+        ).fetchall()
+        assert owners == [("hotplace_owner",)]
+        dba.execute(grants_script(divided.schema_name, {}).encode())
+        dba.execute(f"CREATE ROLE {WORKER} LOGIN; GRANT hotplace_agent, hotplace_all TO {WORKER}".encode())
+    worker = divided.model_copy(update={"user": WORKER})
+    with Ledger.open(worker, clock, anchors=tmp_path / "anchors", create=False) as ledger:
+        assert ledger.audit.verify().ok
+        assert ledger.moves.rows(proposal_id=2)

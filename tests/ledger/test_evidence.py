@@ -20,7 +20,7 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import SPLIT, ProposedMove
 from agent.model.states import MoveState
 from agent.moving import settling
-from agent.moving.effect import Effect
+from agent.moving.effect import Effect, estimate
 from agent.moving.evidence import EvidenceReader, MovedWork, next_look, own_figures
 from agent.sampling.picture import UnitHomes
 from connectors.kit.contract import Connector
@@ -129,6 +129,26 @@ def test_the_parts_of_a_split_table_are_priced_where_the_table_was(
     assert found.after.expected == pytest.approx([each] * 5)
     assert found.placed_after == pytest.approx([each - 500 * (SLOW - FAST) * 1.01] * 5)
     assert found.before.moved == pytest.approx(found.after.moved[0])
+
+
+@pytest.mark.parametrize("reason", [SPLIT, "promote"])
+def test_reads_that_a_split_adds_to_each_transaction_are_its_cost(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, reason: str
+) -> None:
+    """As many transactions read five times as many blocks, each as fast as before: no move does that, a split may."""
+    watch(ledger, clock, 20, (60, 30, 10, 100), wait=1.0)
+    row = placed(ledger, clock, HEAD, move=a_move(1, key=HEAD, reason=reason, from_tier="hdd", to_tier="hdd"))
+    watch(ledger, clock, 11, (300, 150, 50, 500), wait=5.0)
+    look = next_look(ledger, database, [row], clock.at, 0.0)
+    assert look is not None
+    evidence = EvidenceReader(ledger, "shop", homes(ledger), look.joint).read(look.before, look.after)
+    effect = estimate(evidence.before, evidence.after, 1)
+    assert effect is not None
+    assert evidence.split is (reason == SPLIT)
+    if evidence.split:
+        assert effect.change == pytest.approx(4.0, rel=0.1)
+    else:
+        assert effect.change < 0.05
 
 
 def test_moves_at_the_same_time_share_their_effect(

@@ -55,7 +55,7 @@ NAMED = (
         ("tests/simulation/test_crash.py::test_what_could_not_be_moved_is_not_proposed_again_at_once",),
     ),
     Named(
-        "what the agent costs is not counted (promise 11)", f"{SERVICE}/watch.py",
+        "what the agent costs is not counted (promise 11)", f"{SERVICE}/observing.py",
         "cycle.server_seconds + self._read_statements()", "self._read_statements()",
         (f"{PROMISES}::test_what_the_agent_costs_the_server_is_counted",),
     ),
@@ -278,7 +278,7 @@ NAMED = (
         ("tests/labs/test_lease_and_doctor.py::test_what_acts_without_the_lock_gives_way_to_an_agent_that_has_it",),
     ),
     Named(
-        "act() takes no lease (promise 10)", f"{SERVICE}/watch.py",
+        "act() takes no lease (promise 10)", f"{SERVICE}/acting.py",
         "        self.hold_lease()\n        for proposal_id", "        for proposal_id",
         (f"{LEASE}::test_without_the_lease_nothing_begins",),
     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors.model.moves import ByHand, NoRoute, Route
+from connectors.model.moves import NoRoute, Route
 from connectors.model.new_space import WantedSpace
 from connectors.oracle.catalog import DataFile
 from connectors.oracle.new_space import routes_new_space
@@ -88,8 +88,10 @@ def test_what_is_refused(wanted: dict[str, Any], of: dict[str, Any], code: str) 
 def test_without_the_privilege_a_person_does_it() -> None:
     """Hotplace asks for no such privilege; one that lacks DROP TABLESPACE is told."""
     answer = found(held=frozenset()).answer
-    assert isinstance(answer, ByHand)
-    assert answer.statements[0].startswith("CREATE TABLESPACE")
+    assert isinstance(answer, Route)
+    assert answer.by_hand is not None
+    assert any("CREATE TABLESPACE" in statement for statement in answer.by_hand.statements)
+    assert "DROP TABLESPACE" in answer.by_hand.undo[0]
     route = found(held=frozenset({"CREATE TABLESPACE"})).answer
     assert isinstance(route, Route)
     assert any("lacks DROP TABLESPACE" in note for note in route.notes)

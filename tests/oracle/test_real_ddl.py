@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -116,6 +117,35 @@ def test_names_of_oracle_s_own_do_not_move(connected: tuple[OracleHarness, Conne
     lab, connector = connected
     lab.database.add_table(OWNER, name, "SLOW", MIB)
     assert _refusal(connector, f"{OWNER}.{name}")
+
+
+@pytest.mark.parametrize("kind", ["VECTOR", "NEW IN 30ai"])
+def test_an_index_of_an_unknown_kind_keeps_its_table(connected: tuple[OracleHarness, Connector], kind: str) -> None:
+    """Rule 2: by DBA_INDEXES.INDEX_TYPE, in every plan, whole or by partition; the other indexes may still move."""
+    lab, connector = connected
+    base = lab.database.add_table(OWNER, "BASE", "SLOW", MIB)
+    lab.database.add_index(base, "BASE_IX", "SLOW", MIB)
+    lab.database.add_index(base, "BASE_V", "SLOW", MIB, kind=kind)
+    lab.database.add_index(_events(lab), "EVENTS_V", "SLOW", MIB, kind=kind)
+    for _ in range(2):
+        assert _refusal(connector, f"{OWNER}.BASE") == "unknown_index"
+        assert _refusal(connector, f"{OWNER}.EVENTS PARTITION P1") == "unknown_index"
+        assert _refusal(connector, f"{OWNER}.BASE_V INDEX") == "index_kind"
+        assert _refusal(connector, f"{OWNER}.BASE_IX INDEX") == ""
+
+
+@pytest.mark.parametrize(("follows", "place"), [(False, "SLOW"), (True, "FAST")])
+def test_the_look_after_a_move_says_where_lobs_of_xml_columns_are(*, follows: bool, place: str) -> None:
+    """Rule 4b: they stay by the manual and went along in a report; room is kept for them either way."""
+    with _connected() as (lab, connector):
+        lab.database.quirks = replace(lab.database.quirks, xml_lobs_follow=follows)
+        base = lab.database.add_table(OWNER, "BASE", "SLOW", MIB)
+        lob = lab.database.add_lob(base, "SYS_NC00004$", "SLOW", 3 * MIB)
+        route = route_to(connector, "APP.BASE", "FAST")
+        assert route.transient_bytes >= 3 * MIB
+        run(connector, route)
+        assert lob.segments[0].tablespace == place
+        assert f"LOBs of its object or XML columns: {3 * MIB} bytes in {place}" in connector.inspect(route).sentence
 
 
 def test_an_index_of_a_secondary_table_does_not_move(connected: tuple[OracleHarness, Connector]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from connectors.kit.contract import StatementFailed
 from connectors.model.moves import NoRoute, Route, UnitKind
-from connectors.oracle.facts import LobFacts
+from connectors.oracle.facts import LobFacts, SegmentFacts
 from connectors.oracle.names import quote
 from connectors.oracle.operations import action_of
 from connectors.oracle.routes import routes_of
@@ -21,6 +21,9 @@ _TAG = re.compile(r"/\* hotplace move [0-9a-f]{8} (step|undo|tidy) \d+ \*/ ")
 TABLE = 'ALTER TABLE "APP"."ORDERS" MOVE'
 PART = {"lead": entry(part="P1", type="TABLE PARTITION")}
 INDEX = {"lead": entry(name="ORDERS_PK", type="INDEX"), "index_type": "NORMAL"}
+
+
+LOBS_ONLINE = SETTINGS.model_copy(update={"online_lobs": True})
 
 
 def _routes(changes: dict[str, Any], key: str = "APP.ORDERS", settings: OracleSettings = SETTINGS, **of: Any) -> Any:
@@ -188,6 +191,33 @@ def test_a_compressed_partition_brings_no_licence_into_use() -> None:
     assert _routes(changes, "APP.ORDERS PARTITION P1", owned)[0].online
 
 
+def test_a_compressed_table_is_no_different_from_a_partition() -> None:
+    """BASIC and HCC of a whole table: offline, with a note that says why; online where the option is licensed."""
+    for how in ("BASIC", "QUERY HIGH", "ARCHIVE LOW"):
+        (route,) = _routes({"compress_for": how})
+        assert not route.online
+        assert any(f"({how})" in note and "licensed" in note for note in route.notes)
+        owned = SETTINGS.model_copy(update={"licensed": ("advanced_compression",)})
+        assert _routes({"compress_for": how}, settings=owned)[0].online
+    assert not any("Advanced Compression" in note for route in _routes({}) for note in route.notes)
+
+
+def test_rows_that_are_sorted_anew_are_said_to_be() -> None:
+    """By attribute clustering, in every form of MOVE; and not of an index."""
+    said = [any("attribute clustering" in note for note in route.notes) for route in _routes({"sorts_rows": True})]
+    assert said == [True, True]
+    assert not any("attribute clustering" in note for route in _routes({}) for note in route.notes)
+
+
+def test_room_is_kept_for_lobs_that_may_go_along() -> None:
+    """Of XML columns, 7 MiB elsewhere and 2 MiB in the target already: a journal of 5 % and the 7 MiB."""
+    elsewhere, there = SegmentFacts("SLOW", 7 * MIB), SegmentFacts("FAST", 2 * MIB)
+    online, offline = _routes({"table_facts": table(lobs=2), "hidden_lobs": (elsewhere, there)}, settings=LOBS_ONLINE)
+    assert online.transient_bytes == 5 * MIB + 7 * MIB
+    assert offline.transient_bytes == 7 * MIB
+    assert any("11.2.0.1" in note for note in offline.notes)
+
+
 def test_an_index_is_rebuilt() -> None:
     """Online first, with a repair that needs no target."""
     online, offline = _routes(INDEX, "APP.ORDERS_PK INDEX")
@@ -246,6 +276,12 @@ def test_an_index_organised_table_moves_as_a_table() -> None:
         ({"table_facts": table(rowid_logs=1)}, "rowid_log"),
         ({"table_facts": table(domain_indexes=1)}, "domain_index"),
         ({"table_facts": table(bitmap_joins=1)}, "bitmap_join"),
+        ({"indexes": (index(index_type="VECTOR"),)}, "unknown_index"),  # ORA-51947
+        ({**PART, "indexes": (index(index_type="VECTOR"),)}, "unknown_index"),  # ORA-51881
+        ({"indexes": (index(index_type="NEW IN 30ai"),)}, "unknown_index"),
+        ({"table": "VECTOR$ORDERS_V$71_72_0$IVF_FLAT_CENTROIDS"}, "own_table"),  # ORA-51965
+        ({"compress_for": "NEW IN 30ai"}, "unknown_compression"),
+        ({"table_facts": table(iot_type="NEW IN 30ai")}, "unknown_table"),
         (
             {
                 "lobs": (LobFacts("DOC", "SLOW", securefile=True),),

@@ -14,10 +14,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agent.ledger.ledger import Ledger
-from agent.pages.content import join_numbers, report_of
+from agent.pages.content import report_of
 from agent.pages.figures import figures_of
 from agent.pages.pictures import pictures_of
+from agent.pages.plots import MUTED, SERIES
 from agent.pages.report import database_reported, html_page
+from agent.terminal.deciding import join_numbers
 from agent.terminal.output import plain_value
 from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds, printable
 from tests.ledger.clock import StillClock
@@ -47,7 +49,7 @@ def words(told: Told, name: str) -> list[str]:
 def test_every_picture_is_there(told: Told) -> None:
     """Two weeks are enough for all of them."""
     assert [p.title for p in pictures_of(told.report, told.figures) if p.figure is None] == []
-    assert told.html.count("<svg") == 8
+    assert told.html.count("<svg") == 9
 
 
 def test_the_heat_map_is_that_of_json(told: Told) -> None:
@@ -122,6 +124,28 @@ def test_the_last_plan_is_that_of_json(told: Told) -> None:
     for name, point in (("knee", curve["knee"]), ("present size", curve["present"])):
         share = format_ratio(point["of_all_fast_ratio"])
         assert f"{name}: {format_bytes(point['bytes'])}, {share}" in words(told, "sizing")
+
+
+def test_the_result_comes_first(told: Told) -> None:
+    """The first card and the first picture are what came of it, on an axis that begins at nothing."""
+    result = told.document["result"]
+    assert "<title>hotplace report: shop</title>" in told.html
+    first_card = unescape(told.html).index(f"<dt>result</dt><dd>{result}</dd>")
+    assert first_card < unescape(told.html).index("<dt>proposals</dt>")
+    assert re.fullmatch(r"\S+ -> \S+ transactions/s, \S+ \S+ -> \S+ \S+, (helped|cannot tell)", result)
+    assert re.findall(r"<h3>(.*?)</h3>", told.html)[0] == "Waits before and after"
+    rects = drawn(told, "results").iter("{http://www.w3.org/2000/svg}rect")
+    widths = [float(rect.attrib["width"]) for rect in rects if rect.get("fill") in {MUTED, SERIES[0]}]
+    outcomes = [each.outcome for each in told.report.proposals if each.outcome is not None]
+    waits = [wait for o in outcomes for wait in (o.wait_per_transaction_before, o.wait_per_transaction_after)]
+    assert len(waits) == 4
+    assert widths == pytest.approx([wait * max(widths) / max(waits) for wait in waits], abs=0.2)
+
+
+def test_proposals_say_what_was_decided_on(told: Told) -> None:
+    """The lines of the summary, as the commands print them."""
+    for proposal in told.document["proposals"]:
+        assert all(printable(line["text"]) in unescape(told.html) for line in proposal["summary"]["lines"])
 
 
 def test_the_summary_is_that_of_json(told: Told) -> None:

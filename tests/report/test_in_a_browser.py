@@ -48,7 +48,7 @@ def test_every_view_is_complete(page: Page, told: Told, view: str) -> None:
     assert set(page.requests) == {told.path.as_uri()}
     assert page.run("document.documentElement.scrollWidth") <= VIEWS[view][0]
     sizes = page.run("[...document.querySelectorAll('figure svg')].map(s => [s.clientWidth, s.clientHeight])")
-    assert len(sizes) == 8
+    assert len(sizes) == 9
     assert all(width > 200 and height > 50 for width, height in sizes)
     assert page.run("[...document.scripts].length") == 0
 

@@ -167,6 +167,7 @@ def blundered(site: Site, watch: Watch, ledger: Ledger) -> int:
     site.approved(watch, ledger)
     watch.act()
     settled(site, watch)
+    site.observe(watch, 10)  # harm is told only where enough was seen before to know how long noise lasts
     number = take_back(site, watch, ledger)
     back = ledger.proposals.row(number).proposal
     ledger.proposals.reject(number, who="ann", origin="test", reason="replaced below")

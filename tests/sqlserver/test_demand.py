@@ -167,6 +167,15 @@ def test_units_that_the_catalog_does_not_know_are_not_judged() -> None:
     assert demand.rates[Signal.SYNC_READ].tolist() == pytest.approx([9.0, 0.0])
 
 
+def test_sessions_and_their_time_reach_whoever_forecasts() -> None:
+    """Batches are timed and sessions are looked at: ten seconds of work of 40 seconds of sessions, 4 at a time."""
+    figures = {"active_seconds": 40.0, "population_seconds": 90.0, "processor_seconds": 5.0, "transactions": 1000.0}
+    seen = interval({"io_waits": (600,), "io_wait_ms": (6000,)}, units=1, files=MIXED, database=figures)
+    whole = classify(seen, catalog(1000, homes=(0,)), read_ahead_bytes=READ_AHEAD).database
+    assert (whole.active, whole.population, whole.processor, whole.transactions) == (4.0, 9.0, 0.5, 100.0)
+    assert whole.read_wait == pytest.approx(0.6)
+
+
 def test_nothing_at_all() -> None:
     """An empty interval over an empty catalog is an empty demand."""
     demand = classify(interval({}, units=0), catalog(homes=()), read_ahead_bytes=READ_AHEAD)

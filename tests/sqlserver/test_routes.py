@@ -138,6 +138,63 @@ def test_pitfall_15_xml_and_spatial_indexes_hold_the_key_fast(kind: int) -> None
     assert refused(table(index(primary_key=1), index(kind, "x", index_id=256000))) == "xml_or_spatial"
 
 
+VECTOR, JSON = 8, 9
+
+
+@pytest.mark.parametrize("kind", [VECTOR, JSON, 77])
+@pytest.mark.parametrize(
+    "base",
+    [
+        index(),
+        index(primary_key=1, unique=1),
+        index(HEAP, None, columns=()),
+        index(CLUSTERED_COLUMNSTORE, "cci", columns=()),
+    ],
+)
+def test_an_index_of_an_unknown_type_keeps_its_table_where_it_is(kind: int, base: IndexDefinition) -> None:
+    """What is not on the list of known types is refused by its type and its name, and refused again."""
+    definition = table(base, index(kind, "new one", index_id=256000))
+    for _ in range(2):
+        reason = routes_of(definition, bundle(), "SSD", ENTERPRISE_2019, settings())
+        assert isinstance(reason, NoRoute)
+        assert reason.code == "unknown_index"
+        assert f"new one is an index of type {kind}" in reason.sentence
+
+
+def test_a_plain_index_beside_one_of_an_unknown_type_moves_unless_it_is_a_key() -> None:
+    """An index of which rows do not move is not touched; a unique one may be what the unknown one refers to."""
+    other = index(JSON, "new one", index_id=256000)
+    assert found(table(index(), IX, other, name=IX_NAME), moved=bundle(IX_NAME.key))
+    assert refused(table(index(), replace(IX, unique=1), other, name=IX_NAME)) == "unknown_index"
+
+
+def test_an_unknown_way_of_storing_rows_is_refused_by_its_name() -> None:
+    """A compression that the connector cannot state would be reset by the rebuild."""
+    zipped = index(partitions=(replace(PAGES, compression="ZSTD"),))
+    reason = routes_of(table(zipped), bundle(), "SSD", ENTERPRISE_2019, settings())
+    assert isinstance(reason, NoRoute)
+    assert reason.code == "unknown_compression"
+    assert "ZSTD" in reason.sentence
+
+
+def test_a_table_of_an_unknown_kind_is_refused() -> None:
+    """temporal_type has three values; another one is a kind of table that nothing is known of."""
+    assert refused(table(index(), owner=replace(OWNER, temporal_type=3))) == "unknown_table"
+
+
+def test_the_history_of_a_temporal_table_is_rebuilt_as_any_other_index() -> None:
+    """With versioning on; what takes more than a rebuild of an index that stays is refused."""
+    owner = replace(OWNER, temporal_type=1)
+    assert found(table(index(), owner=owner))
+    assert found(table(index(), IX, owner=owner, name=IX_NAME), moved=bundle(IX_NAME.key))
+    assert refused(table(index(HEAP, None, columns=()), owner=owner)) == "history_table"
+    big = index(partitions=(replace(PAGES, lob_space_id=1, lob_pages=500),))
+    both = bundle(NAME.key, f"{NAME.key} lob")
+    reason = routes_of(table(big, owner=owner), both, "SSD", ENTERPRISE_2019, settings(lob_moves=True))
+    assert isinstance(reason, NoRoute)
+    assert reason.code == "history_table"
+
+
 def test_pitfall_16_large_objects_stay() -> None:
     """Pitfall 16: a rebuild leaves them, so their unit has no route and the table's says so."""
     with_lob = index(partitions=(replace(PAGES, lob_space_id=1, lob_pages=500),))
@@ -321,6 +378,39 @@ def test_a_heap_is_carried_by_a_clustered_index() -> None:
     assert [step.sql.partition("*/ ")[2] for step in route.tidy_steps] == statements(route)[1:]
 
 
+def test_a_heap_takes_the_key_of_a_unique_index_of_its_own() -> None:
+    """Of two unique ones the shorter; never a filtered or disabled one, nor one whose keys are too wide together."""
+    bit, code = replace(ID, name="b", type_name="bit", max_length=1), replace(ID, name="code", max_length=8)
+    wide = replace(ID, name="wide", type_name="varchar", max_length=900)
+    two = index(NONCLUSTERED, "u2", unique=1, columns=(key("id"), key("code", 2)), index_id=3)
+    one = index(NONCLUSTERED, "u1", unique=1, columns=(key("code", descending=1),), index_id=4)
+    others = (
+        index(NONCLUSTERED, "ix", columns=(key("b"),), index_id=5),
+        index(NONCLUSTERED, "some", unique=1, has_filter=1, filter="([b]=(1))", columns=(key("id"),), index_id=6),
+        index(NONCLUSTERED, "off", unique=1, disabled=1, columns=(key("id"),), index_id=7),
+        index(NONCLUSTERED, "long", unique=1, columns=(key("wide"), key("b", 2)), index_id=8),
+    )
+    heap = index(HEAP, None, columns=())
+    route = found(table(heap, two, one, *others, columns=(bit, ID, code, wide)))[0]
+    assert "CREATE UNIQUE CLUSTERED INDEX" in statements(route)[0]
+    assert "ON [dbo].[orders] ([code] DESC) WITH" in statements(route)[0]
+    route = found(table(heap, *others, columns=(bit, ID, code, wide)))[0]
+    assert "CREATE CLUSTERED INDEX" in statements(route)[0]
+
+
+def test_a_heap_that_is_carried_says_what_becomes_of_its_rows() -> None:
+    """Their order, their forwarding, and the way that leaves it a heap all the while."""
+    unique = index(NONCLUSTERED, "u", unique=1, columns=(key("id"),), index_id=3)
+    heap = index(HEAP, None, columns=())
+    notes = " ".join(found(table(heap, unique))[0].notes)
+    assert "by the key of the unique index u: [id]" in notes
+    assert "forwarded rows" in notes
+    assert "move_by: filegroup" in notes
+    notes = " ".join(found(table(heap))[0].notes)
+    assert "no unique index has a key for it" in notes
+    assert "[id]" in notes
+
+
 def test_pitfall_43_a_heap_is_never_dropped_onto_a_scheme() -> None:
     """Pitfall 43: MOVE TO a partition scheme sets the compression to NONE; a partitioned heap stays, and says why."""
     heap = replace(PARTED, kind=HEAP, name=None, index_id=0)
@@ -412,7 +502,6 @@ def test_a_columnstore_is_built_online_since_2019(major: int, online: list[bool]
     ("values", "code"),
     [
         ({"is_memory_optimized": 1}, "memory_optimized"),
-        ({"temporal_type": 1}, "history_table"),
         ({"is_published": 1}, "replicated"),
         ({"is_filetable": 1}, "filetable"),
         ({"is_external": 1}, "external"),

@@ -74,6 +74,21 @@ def test_emulated_server_time_of_other_databases_is_theirs(lab: Lab, driver: Odb
     assert (samples[5].database["population_seconds"] - samples[3].database["population_seconds"]) / 20 == 9.0
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_emulated_server_counters_may_bear_the_physical_name(
+    lab: Lab, driver: OdbcDriver, tmp_path: Path, *, shown: bool
+) -> None:
+    """Managed Instance counts transactions under a GUID; where no name fits, doctor says so."""
+    lab.shop.physical_name = "1D2F8A0C-0000-4000-8000-000000000001"
+    lab.shop.transactions = 77
+    lab.shop.counted_as = "" if shown else "SOMETHING ELSE"
+    with connected(lab, driver, tmp_path, clock=VirtualClock()) as connector:
+        counted = connector.sample().database.get("transactions")
+        found = [finding.code for finding in connector.doctor()]
+    assert counted == (77.0 if shown else None)
+    assert ("transactions_missing" in found) is not shown
+
+
 def test_what_is_not_shown_is_not_made_up() -> None:
     """No right, no counter of batches, no transactions: no figure, and none that is NaN."""
     row = (51, 1, "shop", "till", 1, 0, 0, 20, 50)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from connectors.sqlserver.catalog import File, Volume, spaces_of
+from connectors.sqlserver.guards import free_on_volumes
 
 MIB = 1024 * 1024
+GIB = 1024 * MIB
 
 
 def file(number: int, size: int, used: int | None, **values: object) -> File:
@@ -56,6 +60,23 @@ def test_pitfall_34_linux_does_not_name_volumes() -> None:
     assert space.free_bytes == 580 * MIB
 
 
+@pytest.mark.parametrize(
+    ("rows", "free"),
+    [
+        ([(n, None, 50 * GIB - n) for n in range(1, 9)], 50 * GIB - 1),  # Linux names no volume
+        ([(n, "", 50 * GIB) for n in range(1, 9)], 50 * GIB),
+        ([(1, "T:\\", 5 * GIB), (2, "T:\\", 5 * GIB), (3, "U:\\", GIB)], 6 * GIB),
+        ([(1, "T:\\", None)], None),
+        ([], None),
+    ],
+)
+def test_room_of_tempdb_and_the_log_is_counted_once_a_volume(
+    rows: list[tuple[int, str | None, int | None]], free: int | None
+) -> None:
+    """Eight files of tempdb on one volume of 50 GiB are 50 GiB of room and not 400, whatever is written meanwhile."""
+    assert free_on_volumes(rows) == free
+
+
 def test_a_read_only_filegroup_has_no_room() -> None:
     """Nothing can be put there, whatever its files hold."""
     (space,) = spaces_of([file(1, 100, 60, read_only=1)], {1: Volume("D:\\", 1000 * MIB, 500 * MIB)}, {})
@@ -73,3 +94,12 @@ def test_a_filegroup_without_files() -> None:
     """It exists, and holds nothing."""
     (space,) = spaces_of([File(1, "EMPTY", 0, None, None, None, None, None, None, None, None)], {}, {})
     assert (space.used_bytes, space.free_bytes, space.path) == (0, 0, "")
+
+
+def test_a_filegroup_whose_file_is_not_online_is_lost() -> None:
+    """Its disk was not there when the database started: nothing goes there, and people are told which file it is."""
+    away = file(2, 100, 60, state="RECOVERY_PENDING")
+    (space,) = spaces_of([file(1, 100, 60), away], {1: Volume("D:\\", 1000 * MIB, 500 * MIB)}, {})
+    assert space.lost == "its file file2 is RECOVERY_PENDING"
+    (usable,) = spaces_of([file(1, 100, 60), file(2, 0, 0, state="DEFUNCT")], {}, {})
+    assert usable.lost == ""

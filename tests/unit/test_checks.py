@@ -136,9 +136,9 @@ class Rows:
         """Rows by the name of the query."""
         self._rows = {query(name): found for name, found in rows.items()}
 
-    def rows(self, statement: bytes, values: object = None, *, doing: str) -> list[tuple[object, ...]]:
+    def rows(self, statement: bytes, values: object = None, *, doing: str, name: str = "") -> list[tuple[object, ...]]:
         """Those of its name; none of another."""
-        del values, doing
+        del values, doing, name
         return self._rows.get(statement, [])
 
 

@@ -1,4 +1,4 @@
-"""Processor time of a server on this machine, and who is not one."""
+"""Processor time of a server on this machine, who is not one, and what other programs leave."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from connectors.postgresql.sessions import server_processors
+from connectors.postgresql.sessions import UNKNOWN_PROCESSORS, server_processors
 
 
 def test_a_server_is_who_has_the_backend_among_its_processes() -> None:
@@ -17,15 +17,18 @@ def test_a_server_is_who_has_the_backend_among_its_processes() -> None:
     child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     with here, there:
         try:
-            before, count = server_processors(here.fileno(), child.pid)
+            before, count, used_before = server_processors(here.fileno(), child.pid)
             time.sleep(0.3)
-            after, _ = server_processors(here.fileno(), child.pid)
+            after, _, used = server_processors(here.fileno(), child.pid)
         finally:
             child.kill()
             child.wait()
         assert before is not None
         assert after is not None
         assert after > before
+        assert used is not None
+        assert used_before is not None
+        assert used - used_before >= after - before - 0.05
         assert count == len(os.sched_getaffinity(0))
 
 
@@ -33,10 +36,10 @@ def test_a_pooler_is_no_server() -> None:
     """What listens there has no process for the session: its own time says nothing of the server's."""
     here, there = socket.socketpair()
     with here, there:
-        assert server_processors(here.fileno(), os.getppid()) == (None, None)
+        assert server_processors(here.fileno(), os.getppid()) == UNKNOWN_PROCESSORS
 
 
 def test_a_server_elsewhere_is_not_seen() -> None:
     """Over TCP nothing tells which process answers."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as here:
-        assert server_processors(here.fileno(), os.getpid()) == (None, None)
+        assert server_processors(here.fileno(), os.getpid()) == UNKNOWN_PROCESSORS

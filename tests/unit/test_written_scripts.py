@@ -14,9 +14,10 @@ from agent.cli.lab import list_statements
 from agent.cli.plan_answer import print_by_hand
 from agent.model.proposals import ProposedMove, with_ways_back
 from agent.studies.prove.script import Script
+from agent.terminal.deciding import print_notes
 from agent.terminal.hand_script import hand_script
 from agent.terminal.output import Output
-from agent.terminal.wording import move_sql, print_moves, print_statements
+from agent.terminal.wording import move_sql, print_statements
 from connectors.db2 import partitions, space_move
 from connectors.db2 import table_move as db2_split
 from connectors.db2.names import Key, Part, identifier
@@ -175,7 +176,7 @@ def test_moves(line_end: str, in_full: bool, capsys: pytest.CaptureFixture[str])
         assert all(line.startswith("--") for line in script.splitlines())
         print_statements(Output(as_json=False, no_color=True), [move], in_full=in_full)
         assert capsys.readouterr().out.endswith(script)
-        print_moves(Output(as_json=False, no_color=True), [move])
+        print_notes(Output(as_json=False, no_color=True), [move])
         printed = capsys.readouterr().out.rstrip("\n").split("\n")
         assert all(line.isprintable() for line in printed)
         assert not any(line.startswith(LIVE) for line in printed)

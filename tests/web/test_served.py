@@ -328,6 +328,7 @@ def test_a_running_daemon_serves_behind_its_password(tmp_path: Path) -> None:
         assert ask("/", "wrong")[0] == 401
         assert ask(f"{PREFIX}status", "wrong")[0] == 401
         assert ask(f"{PREFIX}proposals", data=b"{}")[0] == 501
+        assert ask("/healthz", method="HEAD") == (200, "")
         deadline = time.monotonic() + 30
         while "Sessions that wait" not in (page := ask("/")[1]):
             assert time.monotonic() < deadline, page

@@ -46,7 +46,7 @@ from agent.ledger.chain.links import (
     subject_of,
 )
 from agent.ledger.chain.signed import StoredPlaces
-from agent.ledger.errors import LedgerReadOnly, readable
+from agent.ledger.errors import LedgerReadOnly, Untrusted, readable
 from agent.ledger.rows import AuditReport, AuditRow
 from agent.ledger.store.database import Database, Reading, Row, Sight, Transaction
 from agent.ledger.store.schema import (
@@ -273,10 +273,12 @@ class AuditChain:
             # user cannot change anyway.
             send_to_system_log(anchor)
             self._anchors.append(anchor, self._clock.now())
+        # A warning and no error: what it speaks of is committed already, and to raise would look as if the decision
+        # had not been stored.
         except OSError as error:
-            # A warning and no error: what it speaks of is committed already, and to raise would look as if the decision
-            # had not been stored.
             _warn(self._anchors.path, str(error.strerror))
+        except Untrusted as error:
+            _warn(self._anchors.path, str(error))
 
     def anchor_faults(self, anchors: Iterable[Anchor], source: str) -> tuple[int, list[str]]:
         """Hold anchors from a log against the chain.

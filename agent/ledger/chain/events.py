@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from agent.ledger.chain.links import APPROVED, CREATED, MIGRATED, MOVED, STORED
+from agent.ledger.chain.links import APPROVED, CREATED, FORGOTTEN, LIFTED, MIGRATED, MOVED, STOPPED, STORED
 from agent.ledger.store.database import Row
 from agent.model.approvals import LockClass
 from agent.model.states import STATE_WHEN_DROPPED, MoveState
@@ -322,6 +322,8 @@ def _of_databases() -> Iterator[tuple[str, EventKind]]:
         yield event, EventKind("", pin, by_people=True)
     for event in ("trace.on", "trace.off"):
         yield event, EventKind("", {"who": "text", "generation": "whole"})
+    for event in (STOPPED, LIFTED, FORGOTTEN):
+        yield event, EventKind("", _DECISION, by_people=True)
     yield "lease.taken_over", EventKind("", {"token": "whole", "was": "text"})
     yield "proof.approved", EventKind("", {"who": "text", "origin": "text", "digest": "text"})
     yield (

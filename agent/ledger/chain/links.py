@@ -29,12 +29,16 @@ from typing import Any
 
 from sqlalchemy import select
 
+from agent.ledger.errors import Untrusted
 from agent.ledger.store.database import Reading, Row
 from agent.ledger.store.schema import audit, audit_head, given, microseconds, value_for
+from connectors.kit.files import give_to_owner_of
 
 GENESIS = "0" * 64
 CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
 STORED, APPROVED = "proposal.stored", "proposal.approved"
+FORGOTTEN = "database.forgotten"
+STOPPED, LIFTED = "sending.stopped", "sending.lifted"  # about a database, or "*": all of them
 # A row that is dated further ahead than this was dated by no clock that anybody goes by.
 BELIEVED_AHEAD = timedelta(days=1)
 AUDIT, AUDIT_HEAD = select(audit), select(audit_head)
@@ -147,8 +151,15 @@ def send_to_system_log(anchor: Anchor) -> None:
 class AnchorFile:
     """A file to which lines are only ever appended. It may lie on another disk, or be append-only (``chattr +a``)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ledger: Path | None = None) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            path: of the file.
+            ledger: the ledger's own file, whose owner the anchors get; None: it has none, and their folder has one.
+        """
         self.path = path
+        self._ledger = ledger
 
     def append(self, anchor: Anchor, at: datetime) -> None:
         """Add an anchor; it is on the disk when this returns.
@@ -156,20 +167,38 @@ class AnchorFile:
         Raises:
             OSError: it cannot be written.
         """
-        # O_APPEND and one write: on a file that is append-only (chattr +a) nothing else is allowed, and lines of two
-        # processes never mix.
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        handle = self._open_to_append()
         try:
             os.write(handle, f"{at.isoformat(timespec='seconds')} {anchor.text}\n".encode())
             os.fsync(handle)
         finally:
             os.close(handle)
 
+    def _open_to_append(self) -> int:
+        """A handle of the file, which is made where it is missing.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        # O_APPEND and one write: on a file that is append-only (chattr +a) nothing else is allowed, and lines of two
+        # processes never mix.
+        flags = os.O_WRONLY | os.O_APPEND
+        try:
+            handle = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        except FileExistsError:
+            return os.open(self.path, flags | os.O_CREAT, FILE_MODE)
+        try:
+            give_to_owner_of(handle, self.path.parent if self._ledger is None else self._ledger)
+        except OSError:
+            os.close(handle)
+            raise
+        return handle
+
     def last(self) -> Anchor | None:
         """The newest one; None where the file is missing or holds none.
 
         Raises:
-            OSError: it is there and cannot be read.
+            Untrusted: it is there and cannot be read.
         """
         # From the end: a line comes with every statement, and this is read before every statement. The last that is
         # whole, not the last line: a full disk may have cut that one short.
@@ -179,7 +208,7 @@ class AnchorFile:
         """The newest ones with their times, some thousands, the oldest first.
 
         Raises:
-            OSError: the file is there and cannot be read.
+            Untrusted: the file is there and cannot be read.
         """
         lines = ((line.partition(" ")[0], line) for line in self._tail(RECENT_BYTES) if LINE.search(line))
         timed = ((at, line) for at, line in lines if TIME.fullmatch(at))
@@ -193,6 +222,17 @@ class AnchorFile:
                 return file.read().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise Untrusted(
+                f"the ledger cannot be trusted, nothing was sent: its anchors {self.path} cannot be read "
+                f"({error.strerror})",
+                advice=self._how_to_read(),
+            ) from error
+
+    def _how_to_read(self) -> str:
+        """What makes the file readable; as it is, not even whether it is the ledger's own can be said."""
+        beside = self.path.parent if self._ledger is None else self._ledger
+        return f"Give it back to the user that runs hotplace: sudo chown --reference={beside} {self.path}"
 
 
 def anchor_fault(reading: Reading, anchor: Anchor, source: str) -> str:

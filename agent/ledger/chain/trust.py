@@ -33,6 +33,7 @@ from agent.ledger.chain.judge import (
 from agent.ledger.chain.links import (
     APPROVED,
     AUDIT,
+    AUDIT_HEAD,
     BELIEVED_AHEAD,
     GENESIS,
     STORED,
@@ -45,7 +46,7 @@ from agent.ledger.chain.links import (
 from agent.ledger.chain.signed import ApprovalRule, approval_of, conditions_of, read_story, signature_fault
 from agent.ledger.errors import Spoiled, Untrusted
 from agent.ledger.rows import MoveRow, RuleRow, RuleState, group_of
-from agent.ledger.store.database import Database, Reading, Row
+from agent.ledger.store.database import Database, Reading, Row, Sight
 from agent.ledger.store.schema import audit, begins_with, given, holds_text, moves, proposals, steps, value_for
 from agent.ledger.stored import MOVE, MOVES_OF_PROPOSAL, load_moves, load_proposal
 from agent.model.approvals import StandingRule, find_refusal
@@ -360,6 +361,7 @@ def open_rules(rules: Iterable[RuleStanding], database: str) -> Iterator[RuleSta
 
 # From the last look at the expiry to the first statement: locks are waited for in between.
 LATE = timedelta(hours=1)
+MOST_WALKED = 1000  # rows at the end of a chain without anchors
 _STEP = select(steps.c.id).where(given(steps.c.move_id))
 _STORED = select(audit.c.id).where(audit.c.event == STORED, given(audit.c.subject)).order_by(audit.c.id).limit(1)
 
@@ -411,6 +413,23 @@ class Trust:
         anchor = self._anchors.last()
         fault = "" if anchor is None else anchor_fault(reading, anchor, str(self._anchors.path))
         self._require_fitting(fault or _walk_fault(reading, 0))
+
+    def require_end(self) -> None:
+        """Check that the end of the chain fits, and the last anchor: cheap enough to be asked again and again.
+
+        Raises:
+            Untrusted: it does not.
+        """
+        anchor = self._anchors.last()  # before the snapshot, which then holds its row
+        with self._database.read() as reading:
+            if self._database.sight(reading) is Sight.OWN:
+                return  # a person's login sees no whole chain: agents see to it
+            head = reading.first(AUDIT_HEAD)
+            if head is None:
+                return
+            fault = "" if anchor is None else anchor_fault(reading, anchor, str(self._anchors.path))
+            after = max(0, head.last_id - MOST_WALKED) if anchor is None else anchor.row
+            self._require_fitting(fault or _walk_fault(reading, after))
 
     def _require_fitting(self, fault: str) -> None:
         if fault:

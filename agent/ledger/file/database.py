@@ -32,17 +32,23 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sqlalchemy import Dialect, bindparam, delete, func, select
+from sqlalchemy import column as a_column
+from sqlalchemy import table as a_table
 from sqlalchemy.dialects.sqlite import pysqlite
 
 from agent.ledger.errors import LedgerCorrupt, LedgerError, WrongKind, corrupt, translate_error
 from agent.ledger.store.database import Database, Dropped, Reading, Sight, Transaction
-from agent.ledger.store.schema import MomentType, history, one_of
+from agent.ledger.store.schema import MomentType, begins_with, history, one_of
 from connectors.kit.contract import Clock
 
 SECONDS = 10.0  # that the search may take
 INSTRUCTIONS_BETWEEN = 10_000  # of SQLite's virtual machine, between two looks at the clock
 HEAD = "page 1"  # has the file's header and the schema, which every read needs
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter for an error whose text quotes what is damaged
+MOVED = "moved_away"  # how the names of the triggers of a closed file begin
+MOVED_TO = "it was moved to "
+MASTER = a_table("sqlite_master", a_column("type"), a_column("name"), a_column("sql"))
+CLOSING = select(MASTER.c.sql).where(MASTER.c.type == "trigger", begins_with(MASTER.c.name, MOVED))
 _PAGE = re.compile(r"\bpage ([0-9]+)", re.IGNORECASE)
 _INDEX = re.compile(r"\bindex (\w+)")
 _TEXTS = ("CHAR", "TEXT", "CLOB")  # in the declared type of a column with text (sqlite.org/datatype3.html, 3.1)
@@ -303,6 +309,18 @@ class FileDatabase(Database):
         """All: who may open the file sees it."""
         del reading
         return Sight.ALL
+
+    def owned(self, reading: Reading) -> frozenset[str] | None:
+        """All: as above."""
+        del reading
+        return None
+
+    def moved_to(self, reading: Reading) -> str:
+        """Where ``hotplace ledger move`` has taken it."""
+        trigger = reading.scalar(CLOSING)
+        return (
+            "" if trigger is None else str(trigger).partition(MOVED_TO)[2].rpartition("'); END")[0].replace("''", "'")
+        )
 
     def pragma(self, statement: str) -> Any:  # noqa: ANN401  # whatever SQLite answers
         """Run a PRAGMA outside any transaction and return its first value."""

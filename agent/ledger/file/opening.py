@@ -11,20 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import column, select, table, text
+from sqlalchemy import select, text
 
 from agent.ledger.errors import LedgerMissing, corrupt, read_only
-from agent.ledger.file.database import FileDatabase
+from agent.ledger.file.database import CLOSING, MASTER, MOVED, MOVED_TO, FileDatabase
 from agent.ledger.store.database import Reading, Transaction
 from agent.ledger.store.schema import APPLICATION_ID, HEAD, alembic_version, begins_with, metadata
 from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
+from connectors.kit.files import give_to_owner_of
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 SMALLEST_DATABASE = 512  # bytes: one page of the smallest kind
-_MOVED = "moved_away"  # how the names of the triggers of a closed file begin
-_MASTER = table("sqlite_master", column("type"), column("name"), column("sql"))
-_TABLES = select(_MASTER.c.name).where(_MASTER.c.type == "table", ~begins_with(_MASTER.c.name, "sqlite_"))
-_CLOSING = select(_MASTER.c.sql).where(_MASTER.c.type == "trigger", begins_with(_MASTER.c.name, _MOVED))
+_TABLES = select(MASTER.c.name).where(MASTER.c.type == "table", ~begins_with(MASTER.c.name, "sqlite_"))
 _APPLICATION = text("PRAGMA application_id")
 
 
@@ -67,7 +65,11 @@ def _create(path: Path) -> None:
     try:
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # another process was faster
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
+            try:
+                give_to_owner_of(handle, path.parent)
+            finally:
+                os.close(handle)
     except OSError as error:
         raise read_only(path, str(error.strerror)) from error
 
@@ -80,10 +82,10 @@ def bring_up_to_date(database: FileDatabase) -> str | None:
         LedgerTooNew: a newer hotplace wrote it.
     """
     # Without a lock first: every command opens the ledger, and nearly always there is nothing to do.
-    if _revision(database) == HEAD and database.pragma("journal_mode") == "wal":
+    if revision_of(database) == HEAD and database.pragma("journal_mode") == "wal":
         return None
     with _alone_in(database.path.parent):
-        found = _revision(database)
+        found = revision_of(database)
         # Read again under the lock: another process may have migrated it meanwhile.
         database.pragma("journal_mode=WAL")
         if found == HEAD:
@@ -97,7 +99,7 @@ def bring_up_to_date(database: FileDatabase) -> str | None:
         return found
 
 
-def _revision(database: FileDatabase) -> str:
+def revision_of(database: FileDatabase) -> str:
     """The revision of the tables, "" when there are none yet."""
     with database.read() as reading:
         tables = {row.name for row in reading.rows(_TABLES)}
@@ -136,22 +138,22 @@ def close_for_writing(transaction: Transaction, where_to: str) -> None:
     for name in metadata.tables:
         for change in ("INSERT", "UPDATE", "DELETE"):
             transaction.driver.execute(
-                f'CREATE TRIGGER IF NOT EXISTS "{_MOVED}_{name}_{change}" BEFORE {change} ON "{name}" '
+                f'CREATE TRIGGER IF NOT EXISTS "{MOVED}_{name}_{change}" BEFORE {change} ON "{name}" '
                 f"BEGIN SELECT RAISE(ABORT, {sentence}); END"
             )
 
 
 def is_closed(reading: Reading) -> bool:
     """Whether the file was closed."""
-    return reading.first(_CLOSING) is not None
+    return reading.first(CLOSING) is not None
 
 
 def went_to(reading: Reading, where_to: str) -> bool:
     """Whether that is where it went."""
-    trigger = reading.scalar(_CLOSING)
+    trigger = reading.scalar(CLOSING)
     return trigger is not None and _text(where_to) in trigger
 
 
 def _text(where_to: str) -> str:
     escaped = where_to.replace("'", "''")
-    return f"'it was moved to {escaped}'"
+    return f"'{MOVED_TO}{escaped}'"

@@ -43,7 +43,7 @@ from agent.ledger.errors import (
     LedgerUnreachable,
     WrongKind,
 )
-from agent.ledger.server.roles import sight_of
+from agent.ledger.server.roles import owned_by, sight_of
 from agent.ledger.state_names import HISTORY_KEPT
 from agent.ledger.store.database import Database, Dropped, Reading, Sight, Transaction
 from agent.ledger.store.schema import HEAD, MomentType, alembic_version, documents, given
@@ -129,6 +129,15 @@ class ServerDatabase(Database):
     def sight(self, reading: Reading) -> Sight:
         """What the policies of ``grants.sql`` leave to the login."""
         return sight_of(reading)
+
+    def owned(self, reading: Reading) -> frozenset[str] | None:
+        """Those of the login's teams."""
+        return owned_by(reading)
+
+    def moved_to(self, reading: Reading) -> str:
+        """Nowhere: there is no way back to a file."""
+        del reading
+        return ""
 
     def size_bytes(self) -> int:
         """All tables and indexes of the schema."""
@@ -259,7 +268,7 @@ _BY_STATE: dict[str, tuple[type[LedgerError], str, str]] = {
     "53100": (LedgerFull, "could not grow: the disk is full", "Make room on the disk of the server, then try again."),
     "25006": (LedgerReadOnly, "cannot be written: the server is a standby, or read-only",
               "Name the primary, or all of them with commas: the one that may be written is used."),
-    "42501": (LedgerReadOnly, "lacks a privilege", "Run hotplace doctor: it prints the GRANT."),
+    "42501": (LedgerReadOnly, "lacks a privilege", "Run hotplace doctor: it names what is missing, and what gives it."),
     "42P01": (LedgerReadOnly, "is hidden from this user",
               "Make it a member of one of the ledger's roles; hotplace ledger grants prints how."),
     "3D000": (LedgerMissing, "names no database of the server", "Create it, or correct dbname."),
@@ -286,9 +295,12 @@ def _words(error: psycopg.Error) -> str:
 OURS = "audit_head"  # a table that every revision has, besides that of the version
 LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
 _TABLES = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
-_SCHEMAS = table("pg_namespace", column("nspname", Text), schema="pg_catalog")
+_SCHEMAS = table("pg_namespace", column("nspname", Text), column("nspowner"), schema="pg_catalog")
 _TABLES_OF = select(_TABLES.c.tablename).where(given(_TABLES.c.schemaname))
-_SCHEMA = select(_SCHEMAS).where(given(_SCHEMAS.c.nspname))
+_SCHEMA = select(_SCHEMAS.c.nspname).where(given(_SCHEMAS.c.nspname))
+_OWNER = select(func.pg_get_userbyid(_SCHEMAS.c.nspowner)).where(given(_SCHEMAS.c.nspname))
+# Of itself a login is a member too. Whether it may take the role (PostgreSQL 16 has an option for that) is seen then.
+_MAY_BECOME = select(func.pg_has_role(bindparam("owner", type_=Text), "MEMBER"))
 
 
 def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
@@ -326,6 +338,7 @@ def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
         LedgerReadOnly: they belong to another role.
     """
     try:
+        _become_owner(database, transaction)
         migrate(transaction)
         divide_history(transaction, database.server.schema_name)
     except LedgerReadOnly as error:
@@ -334,6 +347,19 @@ def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
             advice="Run hotplace rules list once with a login that is a member of the owner's role, then what hotplace "
             "ledger grants prints.",
         ) from error
+
+
+def _become_owner(database: ServerDatabase, transaction: Transaction) -> None:
+    """Do what follows in the transaction as the schema's owner: what a member of it makes would be the member's own.
+
+    Raises:
+        LedgerReadOnly: the user may not.
+    """
+    owner = transaction.scalar(_OWNER, nspname=database.server.schema_name)
+    if owner is not None and transaction.scalar(_MAY_BECOME, owner=owner):
+        escaped = str(owner).replace('"', '""')
+        with database.own_errors:
+            transaction.driver.execute(f'SET LOCAL ROLE "{escaped}"'.encode())
 
 
 def divide_history(transaction: Transaction, schema: str) -> None:

@@ -5,6 +5,7 @@ The server then refuses what the program alone would refuse otherwise: ``grants.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -14,11 +15,11 @@ from sqlalchemy import Boolean, Text, bindparam, column, func, select, table
 
 from agent.config.models import LedgerServer
 from agent.ledger.chain.events import events_json
+from agent.ledger.rows import EVERY
 from agent.ledger.store.database import Reading, Sight
 from agent.ledger.store.schema import alembic_version, audit, given, metadata
 from connectors.model.formatting import comment, commented
 
-EVERY = "*"  # in place of names of databases
 _PLACE = re.compile(r"@([a-z_]+)@")
 TEAMS = "teams"  # table of the script: which databases a team owns
 
@@ -92,6 +93,7 @@ _DIVIDED = (
 )
 _BINDING = select(func.row_security_active(audit.name))
 _OWN = select(func.own_databases())
+_EVENT_KINDS = select(func.event_kinds())
 _IS_AGENT = select(func.pg_has_role(func.current_schema().concat(f"_{LedgerRole.AGENT}"), "USAGE"))
 _MEMBER = select(func.pg_has_role(bindparam("role", type_=Text), "USAGE"))
 _UNGUARDED = (
@@ -108,11 +110,17 @@ def is_divided(reading: Reading, schema: str) -> bool:
     return reading.first(_DIVIDED, nspname=schema) is not None
 
 
+def owned_by(reading: Reading) -> frozenset[str] | None:
+    """The databases of the teams of the login that reads; None: all, or the script was not run or does not bind it."""
+    if not reading.scalar(_BINDING):
+        return None
+    own = frozenset(map(str, reading.scalar(_OWN)))
+    return None if EVERY in own else own
+
+
 def sight_of(reading: Reading) -> Sight:
     """What the login that reads can see; everything where the script was not run, or does not bind it."""
-    if not reading.scalar(_BINDING):
-        return Sight.ALL
-    if EVERY in reading.scalar(_OWN):
+    if owned_by(reading) is None:
         return Sight.ALL
     return Sight.OWN_AND_CHAIN if reading.scalar(_IS_AGENT) else Sight.OWN
 
@@ -126,7 +134,8 @@ def role_faults(reading: Reading, schema: str, user: str, databases: Collection[
         user: the login that reads.
         databases: those that it is to work for.
     """
-    agent = LedgerRole.AGENT.of(schema)
+    # Where no database is configured people only look and decide.
+    agent = (LedgerRole.AGENT if databases else LedgerRole.READER).of(schema)
     if not reading.scalar(_MEMBER, role=agent):
         yield f"membership in {agent}", f"GRANT {_identifier(agent)} TO {_identifier(user)};"
     owned = set(reading.scalar(_OWN) or ())
@@ -135,6 +144,8 @@ def role_faults(reading: Reading, schema: str, user: str, databases: Collection[
             f"a team that owns the database {name}",
             f"Run what this prints: hotplace ledger grants --team TEAM={name}",
         )
+    if reading.scalar(_EVENT_KINDS) != json.loads(events_json()):
+        yield "the grants of this hotplace, which knows other events", "Run what this prints: hotplace ledger grants"
     for row in reading.rows(_UNGUARDED, schema=schema):
         yield f"grants on the table {row.relname}, which is newer", "Run what this prints: hotplace ledger grants"
 

@@ -508,6 +508,14 @@ class Database(ABC):
         """What the login that reads can see."""
 
     @abstractmethod
+    def owned(self, reading: Reading) -> frozenset[str] | None:
+        """The databases whose rows the login that reads can see; None: all of the ledger."""
+
+    @abstractmethod
+    def moved_to(self, reading: Reading) -> str:
+        """Where all that is here went for good, so that nothing is written here any more; "" while it is in use."""
+
+    @abstractmethod
     def size_bytes(self) -> int:
         """What it takes on the disk."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agent.ledger.chain.links import AnchorFile
 from agent.ledger.errors import LedgerMissing
@@ -25,7 +26,9 @@ def anchor_file_of(place: Path | LedgerServer, anchors: Path | None) -> AnchorFi
     if anchors is None:
         assert isinstance(place, Path), "the configuration names a file of anchors for a ledger on a server"
         anchors = place.with_name(f"{place.name}.anchors")
-    return AnchorFile(anchors.expanduser().absolute())
+    return AnchorFile(
+        anchors.expanduser().absolute(), place.expanduser().absolute() if isinstance(place, Path) else None
+    )
 
 
 def open_database(
@@ -39,6 +42,36 @@ def open_database(
     if isinstance(place, Path):
         return _open_file(place.expanduser().absolute(), anchors, create=create, busy_seconds=busy_seconds)
     return _open_server(place, anchors, create=create, busy_seconds=busy_seconds)
+
+
+def open_as_it_is(place: Path | LedgerServer, *, busy_seconds: float) -> tuple[Database, str] | None:
+    """The database with the revision of its tables, neither made nor migrated; None where there is none yet.
+
+    Raises:
+        LedgerError, DriverMissing, SecretUnavailable: as ``Ledger.open``.
+    """
+    if isinstance(place, Path):
+        from agent.ledger.file.database import FileDatabase
+        from agent.ledger.file.opening import revision_of
+
+        if not place.exists() or not place.stat().st_size:
+            return None
+        return _with_revision(FileDatabase(place, busy_seconds=busy_seconds), revision_of)
+    from agent.ledger.server.database import ServerDatabase, read_revision
+
+    return _with_revision(ServerDatabase(place, busy_seconds=busy_seconds), read_revision)
+
+
+_D = TypeVar("_D", bound=Database)
+
+
+def _with_revision(database: _D, read: Callable[[_D], str]) -> tuple[Database, str] | None:
+    with ExitStack() as unless_read:
+        unless_read.callback(database.close)
+        if not (revision := read(database)):
+            return None
+        unless_read.pop_all()
+    return database, revision
 
 
 def upkeep_of(database: Database, clock: Clock) -> Upkeep:

@@ -22,6 +22,7 @@ from agent.model.answers.decisions import (
     RuleSigned,
     RulesListed,
     RuleToSign,
+    SendingStopped,
     SpaceClosed,
 )
 from agent.model.answers.fleet import FleetMetrics, FleetStatus, ListApproved, ListStopped, ListToSign, ProposalsOfFleet
@@ -47,6 +48,7 @@ from agent.model.answers.setup import (
     Checkup,
     ClaimsTried,
     ConfigurationWritten,
+    DatabaseForgotten,
     DemoRun,
     FilesShown,
     FilesWritten,
@@ -80,6 +82,7 @@ OF_COMMANDS: Final[Mapping[str, Any]] = {
     "init": ConfigurationWritten,
     "lab prove": ClaimsTried | StatementsToProve,
     "lab record": RecordingMade,
+    "ledger forget": DatabaseForgotten,
     "ledger grants": Grants,
     "ledger move": LedgerMoved,
     "notify test": ChannelsTried,
@@ -112,6 +115,7 @@ OF_COMMANDS: Final[Mapping[str, Any]] = {
     "status": StatusShown,
     "status --all": FleetStatus,
     "status --all --metrics": FleetMetrics,
+    "stop": SendingStopped,
     "strike": MoveStruck,
     "top": TopShown,
     "trace": TraceOfDatabase,

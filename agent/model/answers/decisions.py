@@ -1,7 +1,7 @@
 """What commands answer that list, decide and steer proposals, and that read the chain.
 
 The answers stand in this order: ``approve``, ``reject``, ``strike`` and the lists of proposals; ``rules``, with limits
-and what they approved; ``pause``, ``resume``, ``cancel``, ``close`` and ``reopen``; ``history --audit`` and
+and what they approved; ``pause``, ``resume``, ``cancel``, ``stop``, ``close`` and ``reopen``; ``history --audit`` and
 ``audit verify``.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.model.answers.kind import answer
 from agent.model.answers.plans import ForecastShown, PlannedMove, ValueOfPlan
-from agent.model.answers.watching import MovesUnderWay
+from agent.model.answers.watching import MoveHead, MovesUnderWay
 from agent.model.states import MoveState, ProposalState
 
 
@@ -300,10 +300,23 @@ class MoveAsked:
 
 @answer
 class MovesAsked:
-    """Moves of one database that were asked to do something."""
+    """Moves that were asked to do something."""
 
-    database: str
+    database: str | None
+    """Null: of several databases."""
     asked: tuple[MoveAsked, ...]
+
+
+@answer
+class SendingStopped:
+    """A stop that has begun, or was lifted."""
+
+    stopped: bool
+    """False: it was lifted."""
+    databases: tuple[str, ...]
+    """That it is about; `*`: all of the ledger."""
+    running: tuple[MoveHead, ...]
+    """Moves that still run although it has begun."""
 
 
 @answer

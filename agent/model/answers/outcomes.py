@@ -43,6 +43,15 @@ class StatementsCompared:
     slower: tuple[StatementCompared, ...]
     """The worst of them, by time added."""
     faster: tuple[StatementCompared, ...]
+    grown_count: int
+    """Statements that wait longer because they read more per execution: not laid to the moves."""
+    grown: tuple[StatementCompared, ...]
+    slower_seconds: float
+    """That all slower ones take more, per second."""
+    faster_seconds: float
+    """That all faster ones take less, per second."""
+    why_none: str
+    """Why no statement was compared; "" where some were."""
 
 
 @answer
@@ -80,6 +89,8 @@ class OutcomeShown:
     predicted_latency_high: float
     not_forecast: str
     """Why throughput and latency were not forecast."""
+    predicted_busiest: str
+    """The next bottleneck as forecast, and how busy it was to be."""
     undo: bool
     """Whether it is the outcome of taking moves back."""
     change: float

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.model.answers.kind import answer
+from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown, BorderSeen, BorderShown, TierShown, UnitShown
 from agent.model.answers.watching import ContainerShown
 from connectors.model.moves import Locked
@@ -30,6 +31,8 @@ class ForecastShown:
     a closed load, and of an open one latency_open_seconds at the present rate."""
     busiest: str | None
     """The next bottleneck, and how busy it will be."""
+    needs: tuple[str, ...]
+    """What each faster tier has to serve then, in I/Os and bytes a second."""
     assumed: tuple[str, ...]
     """What is not known and widens the intervals."""
     unmodelled: tuple[str, ...]
@@ -187,6 +190,8 @@ class ValueOfPlan:
     ceiling_ratio: float | None
     """By how much all work can become faster at most."""
     forecast: ForecastShown | None
+    summary: DecisionSummary | None
+    """What every command and page shows of it first; null: there is nothing to decide on."""
 
 
 @answer

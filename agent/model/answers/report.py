@@ -9,6 +9,7 @@ from agent.model.answers.kind import answer
 from agent.model.answers.outcomes import OutcomeShown
 from agent.model.answers.plans import ForecastShown
 from agent.model.answers.sizing import CurveShown
+from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState, ProposalState
@@ -89,6 +90,7 @@ class ProposalReported:
     created_at: datetime
     wait_saved_per_hour_seconds: float
     forecast: ForecastShown | None
+    summary: DecisionSummary
     bytes: int
     decisions: tuple[DecisionReported, ...]
     """The oldest first."""
@@ -255,6 +257,8 @@ class DatabaseReported:
     database: str
     since: datetime
     until: datetime
+    result: str
+    """What came of the last proposal that was measured."""
     totals: ReportTotals
     proposals: tuple[ProposalReported, ...]
     """Made in the time or decided in it, the oldest first."""

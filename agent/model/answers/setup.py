@@ -63,6 +63,13 @@ class FilesWritten:
 
 
 @answer
+class DatabaseForgotten:
+    """A retired database that lists leave out from now on."""
+
+    database: str
+
+
+@answer
 class Grants:
     """The script that divides a ledger on a server among roles and teams."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from agent.model.answers.kind import answer
+from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import TierShown, UnitShown
 from agent.model.states import MoveState, ProposalState
 
@@ -17,8 +18,11 @@ class RoomOfSpace:
     tier: str | None
     """Null: the space is in no tier."""
     used_bytes: int | None
+    """Of the space itself; other things may fill its volume."""
     free_bytes: int | None
     capacity_bytes: int | None
+    fill_ratio: float | None
+    """Of the volume that the space is on: everything on it counts."""
 
 
 @answer
@@ -102,6 +106,7 @@ class OpenProposal:
     moves: int
     wait_saved_per_hour_seconds: float
     expires_at: datetime
+    summary: DecisionSummary
 
 
 @answer
@@ -237,12 +242,26 @@ class ContainersOfSpace:
 
 
 @answer
+class SendingShown:
+    """Whether what is approved is carried out now, and if not, why."""
+
+    allowed: bool
+    state: str
+    """allowed; or why nothing is sent: ledger away, ledger moved, not seen, ledger not trusted, stopped, dry run,
+    stands by, outside its windows."""
+    sentence: str
+    next_step: str | None
+    """What a person does about it; null: nothing."""
+
+
+@answer
 class DatabaseStatus(MovesUnderWay):
     """How one database is watched, what is open, and how much room it has."""
 
     database: str
     engine: str
     daemon: DaemonHeard
+    sending: SendingShown
     proposals: tuple[OpenProposal, ...]
     moves: tuple[MoveListed, ...]
     spaces: tuple[RoomOfSpace, ...] | None

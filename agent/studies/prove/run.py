@@ -265,7 +265,8 @@ class _Run:
             asked_by=order.who,
         )  # fmt: skip
         self._bench = Bench(
-            database=order.database, proof=order.proof, script=order.script, ledger=order.ledger, clock=order.clock,
+            database=order.database.model_copy(update={"by_hand": False}),  # whoever moves tables: its own are moved
+            proof=order.proof, script=order.script, ledger=order.ledger, clock=order.clock,
             watch=watch, session=session, findings=ClaimFindings(every_claim(order.proof)), approve=order.approve,
             who=order.who, origin=order.origin, say=order.say,
         )  # fmt: skip

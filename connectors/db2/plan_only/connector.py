@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from connectors.db2.plan_only import new_space
 from connectors.db2.plan_only.ibm_i import Asp, traced_balance
 from connectors.db2.plan_only.look import (
     NOWHERE,
@@ -24,6 +25,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.kit.contract import Clock, Mover, StatementFailed
 from connectors.kit.findings import Capability, Finding
 from connectors.model.moves import BY_HAND, Bundle, Locked, NoRoute, Route
+from connectors.model.new_space import SpaceAnswer, WantedSpace, makes_or_drops_space
 from connectors.model.observation import (
     I64,
     NO_PARENT,
@@ -194,8 +196,16 @@ class PlanOnlyConnector:
         )  # fmt: skip
         return (route,)
 
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:  # noqa: ARG002 (as the protocol)
+        """See ``new_space``; nothing acts here, so ``moves`` says nothing."""
+        made = new_space.new_units if self._platform is Platform.I else new_space.new_storage_group
+        return made(wanted, self._session)
+
     def inspect(self, route: Route) -> Inspection:
-        """Where the unit is now."""
+        """Where the unit is now, or whether the space is there."""
+        if makes_or_drops_space(route):
+            look = new_space.inspect_units if self._platform is Platform.I else new_space.inspect_storage_group
+            return look(route, self._session)
         self._fresh()
         unit = self._units.get(route.bundle.key)
         if unit is None:

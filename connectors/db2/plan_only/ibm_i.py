@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from connectors.db2.names import identifier
+from connectors.db2.names import identifier, literal
 from connectors.model.formatting import comment
 from connectors.model.moves import ByHand
 
@@ -27,6 +27,7 @@ LONGEST_SYSTEM_NAME = 10
 _BASIC = re.compile(r"[A-Z$#@][A-Z0-9$#@_.]{0,9}")
 # IBM forbids * ? ' " in a quoted name; a semicolon would end the CL: line, a comment begin in it.
 _QUOTED = re.compile(r"""(?!.*(?:--|/\*))[^*?'";/]{1,8}""")
+ENDED = ("COMPLETED", "ENDED", "STOPPED", "CLEARED")  # BALANCE_STATUS and TRACE_STATUS of what does not run
 BECAUSE = "Db2 for i moves data by its own balancer, and hotplace opens no session that may write there"
 RUN_WITH = "RUNSQLSTM SRCSTMF('FILE') COMMIT(*NONE) NAMING(*SQL), which stops at the first error; or Run SQL Scripts"
 
@@ -120,13 +121,33 @@ def move_by_hand(there: str, back: str, asp: Asp) -> ByHand:
 
 
 def _before(asp: Asp) -> tuple[str, ...]:
-    """What is to be looked at first: an ASP has one balance or one trace at a time."""
+    """What is looked at first: an ASP has one balance or one trace at a time."""
     of_it = asp.argument or f"independent ASP {asp.number}"
     return (
-        comment("First see that neither a balance nor a trace runs: an ASP has one at a time, and refuses another."),
-        comment("DSPLOG LOG(QHST) shows when each began and ended; TRCASPBAL SET(*OFF) ends a trace, as below."),
+        comment(
+            "First a check that neither a balance nor a trace runs: an ASP has one at a time. Where one runs, or what"
+        ),
+        comment(
+            "runs is not shown (QSYS2.ASP_INFO; in 7.6 with *IOSYSCFG or QIBM_IOSYSCFG_VIEW), it fails with SQLSTATE"
+        ),
+        comment(
+            "75001, and nothing is run. ENDASPBAL or TRCASPBAL SET(*OFF) ends what runs; DSPLOG LOG(QHST) shows when"
+        ),
+        comment("each began and ended. A word in BALANCE_STATUS or TRACE_STATUS that is not known here fails, too."),
         comment("CHKASPBAL lists units that are marked *ENDALC, which take nothing: resume or remove them first."),
         comment(f"Balanced at the end: {of_it}."),
+        _check_idle(asp),
+    )
+
+
+def _check_idle(asp: Asp) -> str:
+    """Fails unless the system shows the ASP without a balance and a trace; what cannot be seen fails, too."""
+    idle = ", ".join(map(literal, ("", *ENDED)))
+    seen = " AND ".join(f"COALESCE({column}, '') IN ({idle})" for column in ("BALANCE_STATUS", "TRACE_STATUS"))
+    return (
+        f"BEGIN IF NOT EXISTS (SELECT 1 FROM QSYS2.ASP_INFO WHERE ASP_NUMBER = {asp.number} AND {seen}) "  # noqa: S608
+        f"THEN SIGNAL SQLSTATE '75001' SET MESSAGE_TEXT = 'ASP {asp.number} is balanced or traced, or cannot be seen'; "
+        "END IF; END;"
     )
 
 

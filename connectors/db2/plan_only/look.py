@@ -444,7 +444,7 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     """
     groups = _groups(session.rows("z_groups"))
     index_groups = _groups(session.rows("z_index_groups"))
-    kinds = {(str(row[0]), str(row[1])): str(row[3]) for row in session.rows("z_kinds") if row[3] is not None}
+    kinds = {(str(row[0]), str(row[1])): zos.kind_of(row[3], row[4]) for row in session.rows("z_kinds")}
     units = [_table_space_of_zos(row, groups, kinds) for row in session.rows("z_table_spaces")]
     units += [_index_of_zos(row, index_groups) for row in session.rows("z_indexes")]
     units = list(one_of_each(units))
@@ -470,14 +470,14 @@ def _groups(rows: Iterable[Row]) -> _Groups:
     }
 
 
-def _table_space_of_zos(row: Row, groups: _Groups, kinds: Mapping[tuple[str, str], str]) -> Seen:
+def _table_space_of_zos(row: Row, groups: _Groups, kinds: Mapping[tuple[str, str], str | None]) -> Seen:
     database, name, partition, _, kilobytes = row[:5]
-    number, kind = int(partition or 0), kinds.get((str(database), str(name)), "")
-    of = zos.TableSpacePart(database=str(database), name=str(name), partition=number, kind=kind)
+    number, kind = int(partition or 0), kinds.get((str(database), str(name)))
+    of = zos.TableSpacePart(database=str(database), name=str(name), partition=number, kind=kind or "")
     space = groups.get((of.database, of.name, number)) or NOWHERE
 
     def script(target: str) -> ByHand | None:
-        return None if number and not kind else zos.move_table_space(of, space, target)
+        return None if number and kind is None else zos.move_table_space(of, space, target)
 
     return Seen(
         key=Key(Part.TABLE, of.database, of.name, f"P{number}" if number else None),
@@ -488,7 +488,7 @@ def _table_space_of_zos(row: Row, groups: _Groups, kinds: Mapping[tuple[str, str
         script=script,
         why_no_script="is partitioned, by range or by growth: which is not known here (SYSIBM.SYSTABLESPACE.TYPE), and "
         "the wrong statement ends with -665"
-        if number and not kind
+        if number and kind is None
         else NO_NAME_OF_ZOS,
         together=f"{of.database}.{of.name}" if number and not of.alone else "",
     )

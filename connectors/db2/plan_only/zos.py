@@ -19,7 +19,7 @@ from connectors.model.formatting import comment
 from connectors.model.moves import ByHand
 
 UTILITY = "HOTPLACE"  # id of the utility, by which -TERM UTILITY ends it
-BY_GROWTH, BY_RANGE, LOB, XML = "G", "R", "O", "P"  # SYSIBM.SYSTABLESPACE.TYPE
+BY_GROWTH, BY_RANGE, LOB, XML, LARGE, CLASSIC = "G", "R", "O", "P", "L", ""  # SYSIBM.SYSTABLESPACE.TYPE
 _ORDINARY = re.compile(r"[A-Z$#@][A-Z0-9$#@]{0,7}")
 BECAUSE = "on z/OS the space is stopped and a utility moves it, and hotplace opens no session that may write there"
 RUN_WITH = "db2 -tvsf FILE in a command line processor that is connected to it; -s stops at the first error"
@@ -33,12 +33,32 @@ class TableSpacePart:
     database: str
     name: str
     partition: int  # 0: it is not partitioned
-    kind: str  # BY_GROWTH, BY_RANGE, LOB, ...; "": not known
+    kind: str  # BY_GROWTH, BY_RANGE, LOB; CLASSIC: of a time before these, by range where it is partitioned
 
     @property
     def alone(self) -> bool:
         """Whether the partition has a definition of its own; those that come as a space grows have one together."""
         return bool(self.partition) and self.kind not in (BY_GROWTH, LOB)
+
+
+def kind_of(type_: object, maximum: object) -> str | None:
+    """The kind of a table space; None where the catalog does not tell it, or has a letter that is not known here.
+
+    Args:
+        type_: SYSTABLESPACE.TYPE; blank before universal table spaces; None: no such column.
+        maximum: MAXPARTITIONS, likewise: to how many it may grow, of one by growth.
+
+    >>> kind_of(" ", None), kind_of("P", 256), kind_of("P", None), kind_of("?", 0)
+    ('', 'G', None, None)
+    """
+    if type_ is None:
+        return None
+    letter = str(type_).strip()
+    if letter == XML:
+        return None if maximum is None else BY_GROWTH if int(str(maximum)) else BY_RANGE
+    if letter == LARGE:
+        return CLASSIC
+    return letter if letter in (BY_GROWTH, BY_RANGE, LOB, CLASSIC) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 -- A table as its users know it: columns, defaults, keys, indexes, privileges, policies, comments. The same text for a plain
 -- table and for the partitioned one that takes its place: how and where rows are stored is no part of it, nor are the names
 -- that only the server knows. Lines in a fixed order; $1: the table's oid, $2: a constraint that is left out.
--- Reads: pg_class, pg_attribute, pg_constraint, pg_index, pg_policy, pg_trigger, pg_rewrite, pg_publication_rel,
--- pg_sequence, pg_description. Since: 14.
+-- Reads: pg_class, pg_attribute, pg_constraint, pg_index, pg_policy, pg_trigger, pg_rewrite, pg_publication,
+-- pg_subscription_rel, pg_sequence, pg_depend, pg_inherits, pg_description. Since: 14.
 -- Privilege: none. Cost: a few milliseconds. Part of a step of a split: it runs in that step's transaction.
 -- Options of columns without those that the server keeps for itself: late minor releases note a version in pg_attver (seen
 -- on 15.20), which every table has its own of.
@@ -65,5 +65,30 @@ SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C")
     UNION ALL
     SELECT concat_ws(' ', 'rule', pg_get_ruledef(r.oid)) FROM pg_catalog.pg_rewrite AS r WHERE r.ev_class = $1
     UNION ALL
-    SELECT concat_ws(' ', 'published', p.oid) FROM pg_catalog.pg_publication_rel AS p WHERE p.prrelid = $1
+    -- By what subscribers get: one of all tables or of a schema publishes parts under their own names, unless by the root.
+    SELECT concat_ws(' ', 'published', p.oid)
+      FROM pg_catalog.pg_publication AS p
+      JOIN LATERAL pg_get_publication_tables(p.pubname::text) AS m ON m.relid = $1
+    UNION ALL
+    SELECT concat_ws(' ', 'subscribed', s.srsubid) FROM pg_catalog.pg_subscription_rel AS s WHERE s.srrelid = $1
+    UNION ALL
+    -- What depends on it follows its oid and not its name: on a cold part it would miss all rows of the hot one.
+    SELECT concat_ws(' ', 'referred to by', quote_ident(n.conname), n.conrelid::regclass)
+      FROM pg_catalog.pg_constraint AS n WHERE n.confrelid = $1 AND n.contype = 'f' AND n.conparentid = 0::oid
+    UNION ALL
+    SELECT concat_ws(' ', 'needed by', pg_describe_object(d.classid, d.objid, 0))
+      FROM (SELECT DISTINCT e.classid, e.objid, e.refclassid
+              FROM pg_catalog.pg_class AS c
+              JOIN pg_catalog.pg_type AS y ON y.oid = c.reltype
+             CROSS JOIN LATERAL (VALUES ('pg_class'::regclass::oid, c.oid), ('pg_type'::regclass::oid, y.oid),
+                                        ('pg_type'::regclass::oid, y.typarray)) AS r (classid, oid)
+              JOIN pg_catalog.pg_depend AS e ON e.refclassid = r.classid AND e.refobjid = r.oid
+             WHERE c.oid = $1) AS d
+     WHERE d.classid IN ('pg_rewrite'::regclass::oid, 'pg_proc'::regclass::oid, 'pg_statistic_ext'::regclass::oid)
+        OR d.classid = 'pg_policy'::regclass::oid
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS p WHERE p.oid = d.objid AND p.polrelid = $1)
+        -- Parts, indexes and sequences depend on the table, columns of its type on that.
+        OR d.refclassid = 'pg_type'::regclass::oid
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_type AS y WHERE d.classid = d.refclassid AND y.oid = d.objid
+                              AND y.typelem <> 0::oid)
   ) AS lines

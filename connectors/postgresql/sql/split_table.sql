@@ -1,7 +1,7 @@
 -- Everything about one table that decides whether it can be split into partitions, and from which its statements are made,
 -- as one document. Definitions are the server's own texts, with every name qualified.
 -- Reads: pg_class, pg_attribute, pg_attrdef, pg_constraint, pg_index, pg_inherits, pg_policy, pg_depend, pg_sequence,
--- pg_statistic_ext, pg_stats, pg_publication, pg_description, pg_stat_all_tables. Since: 14. Privilege: none. Cost: some milliseconds.
+-- pg_statistic_ext, pg_stats, pg_publication, pg_subscription_rel, pg_replication_slots, pg_description, pg_stat_all_tables. Since: 14. Privilege: none. Cost: some milliseconds.
 WITH t AS (
     SELECT c.*, n.nspname
       FROM pg_catalog.pg_class AS c
@@ -21,6 +21,7 @@ WITH t AS (
       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
 ), of_the_table AS ( -- what depends on it and goes with it: parts of the table that every split knows
     SELECT 'pg_class'::regclass::oid AS classid, i.indexrelid AS objid FROM t JOIN pg_catalog.pg_index AS i ON i.indrelid = t.oid
+    UNION ALL SELECT 'pg_class'::regclass::oid, t.oid FROM t -- 14 notes so a generated column that is computed of another
     UNION ALL SELECT 'pg_class'::regclass::oid, t.reltoastrelid FROM t
     UNION ALL SELECT 'pg_class'::regclass::oid, q.oid FROM sequences AS q
     UNION ALL SELECT 'pg_type'::regclass::oid, t.reltype FROM t
@@ -54,6 +55,11 @@ SELECT jsonb_build_object(
                          WHERE g.tgrelid = t.oid AND g.tgisinternal AND g.tgenabled <> 'O' ORDER BY 1),
     'publications', ARRAY(SELECT p.pubname FROM pg_catalog.pg_publication AS p
                            JOIN LATERAL pg_get_publication_tables(p.pubname::text) AS m ON m.relid = t.oid ORDER BY 1),
+    'subscriptions', ARRAY(SELECT u.subname FROM pg_catalog.pg_subscription_rel AS s
+                            JOIN pg_catalog.pg_subscription AS u ON u.oid = s.srsubid WHERE s.srrelid = t.oid ORDER BY 1),
+    -- That of the server's own replication gets what is published, and nothing else.
+    'readers', ARRAY(SELECT s.slot_name::text || ' by ' || s.plugin::text FROM pg_catalog.pg_replication_slots AS s
+                      WHERE s.slot_type = 'logical' AND s.plugin <> 'pgoutput' AND s.database = current_database() ORDER BY 1),
     'incoming_keys', ARRAY(SELECT n.conname::text || ' of ' || n.conrelid::regclass::text FROM pg_catalog.pg_constraint AS n
                             WHERE n.confrelid = t.oid AND n.contype = 'f' ORDER BY 1),
     'dependents', ARRAY(SELECT d.what FROM dependents AS d

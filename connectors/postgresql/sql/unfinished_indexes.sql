@@ -10,6 +10,7 @@ SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS index,
                              WHERE d.datname = current_database())) AS space,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.relation = c.oid AND l.mode = 'AccessExclusiveLock')
+                   OR c.reltablespace::bigint = ANY (unread.spaces)
             THEN (c.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
             ELSE pg_relation_size(c.oid) END AS bytes,
        i.indisready AS written
@@ -19,6 +20,7 @@ SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS index,
   JOIN pg_catalog.pg_class AS t ON t.oid = i.indrelid
   JOIN pg_catalog.pg_namespace AS tn ON tn.oid = t.relnamespace
   LEFT JOIN pg_catalog.pg_tablespace AS s ON s.oid = c.reltablespace
+ CROSS JOIN (SELECT '{}'::bigint[] AS spaces) AS unread -- tablespaces whose files the server cannot use, filled in then
  WHERE NOT i.indisvalid
    AND c.relkind = 'i'
    AND c.relname ~ '_cc(new|old)[0-9]*$'

@@ -23,9 +23,10 @@ SELECT c.oid::bigint,
                         THEN (t.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
                         WHEN EXISTS (SELECT FROM taken WHERE taken.relation = t.oid) THEN 0
                         -- With the index, which was as empty when the catalog last heard of it.
+                        WHEN t.reltablespace::bigint = ANY (unread.spaces) THEN 0
                         WHEN pg_relation_size(t.oid) > 0 THEN coalesce(pg_total_relation_size(t.oid), 0)
                         ELSE 0 END
-            WHEN EXISTS (SELECT FROM taken WHERE taken.relation = c.oid) THEN 0
+            WHEN EXISTS (SELECT FROM taken WHERE taken.relation = c.oid) OR c.reltablespace::bigint = ANY (unread.spaces) THEN 0
             ELSE coalesce(CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END, 0) END,
        coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace)::bigint,
        -- Of a partition the whole table, through all levels of partitions.
@@ -36,6 +37,7 @@ SELECT c.oid::bigint,
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
+ CROSS JOIN (SELECT '{}'::bigint[] AS spaces) AS unread -- tablespaces whose files the server cannot use, filled in then
   LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
   LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
   LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0::oid

@@ -13,7 +13,8 @@ WITH place AS (
       LEFT JOIN LATERAL pg_ls_dir('pg_tblspc/' || t.oid, true, false) AS version (folder)
         ON t.spcname <> 'pg_default'
        AND version.folder ~ ('^PG_' || current_setting('server_version_num')::int / 10000 || '_')
-     WHERE t.spcname <> 'pg_global'
+     CROSS JOIN (SELECT '{}'::bigint[] AS spaces) AS unread -- tablespaces whose files the server cannot use, filled in then
+     WHERE t.spcname <> 'pg_global' AND t.oid::bigint <> ALL (unread.spaces)
 ), file AS (
     SELECT p.space, p.name, p.path || '/' || f.name AS path, split_part(f.name, '.', 1) AS number
       FROM place AS p, pg_ls_dir(p.path, true, false) AS f (name)

@@ -1,6 +1,7 @@
 -- What SWITCH of a partition of this table would refuse, or what a second table of the same columns would lack.
 -- Reads: sys.tables, sys.foreign_keys, sys.check_constraints, sys.change_tracking_tables, sys.columns, sys.indexes,
--- sys.views, sys.security_predicates. Since: 2012. Privilege: VIEW ANY DEFINITION. Cost: under a millisecond.
+-- sys.views, sys.security_predicates, sys.databases. Since: 2012. Privilege: VIEW ANY DEFINITION. Cost: under
+-- a millisecond.
 SELECT (SELECT COUNT(*) FROM sys.foreign_keys AS k WHERE k.parent_object_id = t.object_id OR k.referenced_object_id = t.object_id) AS foreign_keys,
        (SELECT COUNT(*) FROM sys.check_constraints AS c WHERE c.parent_object_id = t.object_id) AS check_constraints,
        (SELECT COUNT(*) FROM sys.change_tracking_tables AS g WHERE g.object_id = t.object_id) AS change_tracking,
@@ -16,6 +17,7 @@ SELECT (SELECT COUNT(*) FROM sys.foreign_keys AS k WHERE k.parent_object_id = t.
        (SELECT COUNT(*) FROM sys.security_predicates AS r WHERE r.target_object_id = t.object_id) AS security_predicates, --@13 0
        CONVERT(int, t.uses_ansi_nulls) AS ansi_nulls,
        CONVERT(int, t.ledger_type) AS ledger, --@16 0
-       CASE WHEN t.is_node = 1 OR t.is_edge = 1 THEN 1 ELSE 0 END AS graph --@14 0
+       CASE WHEN t.is_node = 1 OR t.is_edge = 1 THEN 1 ELSE 0 END AS graph, --@14 0
+       (SELECT CONVERT(int, d.is_change_feed_enabled) FROM sys.databases AS d WHERE d.database_id = DB_ID()) AS change_feed --@16 0
   FROM sys.tables AS t
  WHERE t.object_id = CONVERT(int, ?)

@@ -42,6 +42,8 @@ def test_a_pool_is_shared_where_it_saves_most(site: Site) -> None:
     assert pool["next_gib_saves_per_hour_seconds"] == pytest.approx(30.0)
     shown = site.good("sizing", "--all", "--pool", "array").out
     assert shown.startswith("array: 30.0 GiB for 3 databases")
+    assert "2 more keep their present sizes" in shown
+    assert "--limit" not in shown, "no length shows what does not change"
     assert site.run("sizing", "--all", "--pool", "other").code == 2
 
 

@@ -17,10 +17,10 @@ def test_plans_tell_log_locks_and_follow_up(site: Site) -> None:
     assert hot["cost_seconds"]["blocked_seconds"] > 0
     assert {move["stall_seconds"] for move in document["moves"]} == {0.5}
     text = site.good("show", str(number)).out
-    assert "stall: sessions that use it stand still for 500 ms at most" in text
-    assert "log: about" in text
-    assert "(full)" in text
-    assert "of locks" in text
+    assert "objects for up to 500 ms each" in text
+    assert "of log\n" in text
+    assert "log: full" in text
+    assert "for locks" in text
     assert "(estimated)" in text
 
 

@@ -107,3 +107,23 @@ def test_nothing_points_to_a_folder_that_a_wheel_has_not() -> None:
         if path.suffix in {".py", ".sql", ".md"} and "deploy/privileges" in path.read_text(encoding="utf-8")
     ]
     assert not found
+
+
+@pytest.mark.parametrize("engine", ["oracle", "postgresql", "sqlserver"])
+def test_what_takes_privileges_back_is_a_script_of_its_own(engine: str) -> None:
+    """Only with --remove; it drops the login."""
+    (file,) = run_here("deploy", "privileges", "--engine", engine, "--remove", "--json").document["files"]
+    assert file["name"] == f"{engine}-remove.sql"
+    assert re.search("^ *DROP (ROLE|USER) ", file["text"], re.MULTILINE)
+
+
+def test_db2_takes_back_each_grant() -> None:
+    """Its logins are those of the operating system: as many REVOKEs as there are GRANTs, for the same users."""
+    removal = run_here("deploy", "privileges", "--engine", "db2", "--remove", "--json").document["files"]
+    assert [file["name"] for file in removal] == [
+        f"db2-{name}-remove.sql" for name in ("i-observe", "move", "observe", "zos-observe")
+    ]
+    for file in removal:
+        given = text_of("privileges", f"{file['name'].removesuffix('-remove.sql')}.sql")
+        assert file["text"].count("\nREVOKE ") == len(re.findall("^GRANT ", given, re.MULTILINE)) > 0
+    assert "REVOKE EXECUTE ON FUNCTION SYSPROC.DB_MEMBERS FROM USER HOTPLACE RESTRICT;" in removal[2]["text"]

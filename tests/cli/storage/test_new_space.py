@@ -215,13 +215,40 @@ def test_a_login_that_is_no_superuser(real: Site, cluster: Cluster, place: Path)
     """Hotplace asks for no such right: a person gets the statements, and the right to use the space for the login."""
     real.database["connection"]["user"] = "looker"
     real.write()
-    found = create(real, 'fa"st', place, "--json").document
+    found = create(real, 'fa"st', place, "--propose", "--json").document
     assert [each["state"] for each in found["checks"]] == ["not checked"] * 4
-    assert found["by_hand"]["statements"] == [
-        f"""CREATE TABLESPACE "fa""st" LOCATION '{place}'""", 'GRANT CREATE ON TABLESPACE "fa""st" TO looker',
-    ]  # fmt: skip
-    assert found["proposal"] is None
+    (move,) = found["moves"]
+    assert move["statements"] == []
+    made, granted = move["by_hand"]["statements"][-2:]
+    assert made.endswith(f"""CREATE TABLESPACE "fa""st" LOCATION '{place}';""")
+    assert granted == 'GRANT CREATE ON TABLESPACE "fa""st" TO looker;'
+    stored = found["proposal"]
+    real.good("approve", str(stored["id"]), "--digest", stored["digest"])
+    real.good("run", "--once")
+    assert state_of_moves(real) == ["handed_over"]
     assert 'fa"st' not in spaces(cluster)
+    with cluster.session() as dba:
+        for statement in move["by_hand"]["statements"]:
+            dba.execute(statement)
+    real.good("run", "--once")
+    real.good("run", "--once")
+    assert state_of_moves(real)[0] in {"settling", "kept"}
+    back = real.good("undo", "1", "--json").document
+    real.good("approve", str(back["proposal"]), "--digest", back["digest"])
+    (drop,) = real.good("show", str(back["proposal"]), "--json").document["moves"]
+    with cluster.session() as dba:
+        for statement in drop["by_hand"]["statements"]:
+            dba.execute(statement)
+    real.good("run", "--once")
+    real.good("run", "--once")
+    assert 'fa"st' not in spaces(cluster)
+    assert state_of_moves(real)[1] in {"settling", "kept"}
+
+
+def state_of_moves(real: Site) -> list[str]:
+    """States, in the order of their numbers."""
+    moves = real.good("history", "--json").document["moves"]
+    return [move["state"] for move in sorted(moves, key=lambda each: each["id"])]
 
 
 def test_a_dry_run(real: Site, cluster: Cluster, place: Path) -> None:

@@ -6,10 +6,13 @@
 -- By hand, because Db2 for i moves data by its own balancer, and hotplace opens no session that may write there.
 -- Run with: RUNSQLSTM SRCSTMF('FILE') COMMIT(*NONE) NAMING(*SQL), which stops at the first error; or Run SQL Scripts.
 
--- First see that neither a balance nor a trace runs: an ASP has one at a time, and refuses another.
--- DSPLOG LOG(QHST) shows when each began and ended; TRCASPBAL SET(*OFF) ends a trace, as below.
+-- First a check that neither a balance nor a trace runs: an ASP has one at a time. Where one runs, or what
+-- runs is not shown (QSYS2.ASP_INFO; in 7.6 with *IOSYSCFG or QIBM_IOSYSCFG_VIEW), it fails with SQLSTATE
+-- 75001, and nothing is run. ENDASPBAL or TRCASPBAL SET(*OFF) ends what runs; DSPLOG LOG(QHST) shows when
+-- each began and ended. A word in BALANCE_STATUS or TRACE_STATUS that is not known here fails, too.
 -- CHKASPBAL lists units that are marked *ENDALC, which take nothing: resume or remove them first.
 -- Balanced at the end: ASP(1).
+BEGIN IF NOT EXISTS (SELECT 1 FROM QSYS2.ASP_INFO WHERE ASP_NUMBER = 1 AND COALESCE(BALANCE_STATUS, '') IN ('', 'COMPLETED', 'ENDED', 'STOPPED', 'CLEARED') AND COALESCE(TRACE_STATUS, '') IN ('', 'COMPLETED', 'ENDED', 'STOPPED', 'CLEARED')) THEN SIGNAL SQLSTATE '75001' SET MESSAGE_TEXT = 'ASP 1 is balanced or traced, or cannot be seen'; END IF; END;
 
 -- move 1: index SHOP.ORDERS_IX from ASP1 HDD to ASP1 SSD, 1.0 GiB; saves N waiting sessions
 CL: CHGLF FILE(SHOP/ORDERS_IX) UNIT(*SSD);

@@ -170,6 +170,7 @@ class Table:
     degree: str = "1"
     logging: bool = True
     ado: bool = False  # a policy of the database itself may move it
+    sorts_rows: bool = False  # attribute clustering: MOVE sorts them again
     indexes: list[Index] = field(default_factory=list)
     lobs: list[Lob] = field(default_factory=list)
     overflow: Segment | None = None  # of an index-organised table
@@ -247,6 +248,7 @@ class Quirks:
     xml: bool = True  # XML DB is installed, with DBA_XML_TABLES
     cloud_service: str = ""  # of an Autonomous Database
     online_ddl_times_out: bool = False  # whether DDL_LOCK_TIMEOUT ends the wait of online DDL
+    xml_lobs_follow: bool = False  # whether the LOB of an XML column moves along with its table
     dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
     hostile_synonyms: bool = False  # somebody with CREATE PUBLIC SYNONYM has put objects of his behind every bare name
 

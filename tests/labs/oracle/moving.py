@@ -34,6 +34,7 @@ def move_table(session: EmulatedSession, owner: str, name: str, move: Move) -> N
         _refuse_part_of_iot(database, owner, name)
         table = database.table(owner, name)
         _refuse_history(table, move)
+        _refuse_vector(table, move)
         _refuse_form(database, table, move)
         targets = _targets(table, move)
         copies = _copies(database, table, move, targets)
@@ -90,6 +91,15 @@ def _refuse_history(table: Table, move: Move) -> None:
         raise OracleError(55622, text)
     if table.archive and move.part:
         raise OracleError(55610, "Invalid DDL statement on history-tracked table")
+
+
+def _refuse_vector(table: Table, move: Move) -> None:
+    """A vector index maps ROWIDs; its own tables are not altered at all."""
+    if table.name.startswith("VECTOR$"):
+        raise OracleError(51965, f"cannot modify internal table {table.owner}.{table.name} of a vector index")
+    if any(index.kind == "VECTOR" for index in table.indexes):
+        number = 51881 if move.part else 51947
+        raise OracleError(number, f"MOVE of {table.owner}.{table.name} is not allowed: it has a vector index")
 
 
 def _break_domain_index(database: EmulatedDatabase, table: Table) -> None:
@@ -165,7 +175,9 @@ def _copies(database: EmulatedDatabase, table: Table, move: Move, targets: list[
     made = [Copy(own[at], move.tablespace or own[at].tablespace) for at in targets]
     if move.overflow and table.overflow is not None:
         made.append(Copy(table.overflow, move.overflow))
-    for column, tablespace in move.lobs.items():
+    follow = {name: move.tablespace for name in columns if name.startswith("SYS_NC") and move.tablespace}
+    moved = {**(follow if database.quirks.xml_lobs_follow else {}), **move.lobs}
+    for column, tablespace in moved.items():
         for at in targets:
             made += [Copy(columns[column].segments[at], tablespace), Copy(columns[column].indexes[at], tablespace)]
     return made

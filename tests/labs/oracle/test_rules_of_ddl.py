@@ -102,6 +102,19 @@ def test_a_move_of_spatial_s_own_table_breaks_its_index(lab: OracleHarness) -> N
     ]
 
 
+def test_a_vector_index_keeps_its_table(lab: OracleHarness) -> None:
+    """Rule 2: whole ORA-51947, a partition ORA-51881, the index's own table ORA-51965."""
+    lab.database.add_index(lab.database.table(OWNER, "ORDERS"), "ORDERS_V", "SLOW", MB, kind="VECTOR")
+    lab.database.add_index(lab.database.table(OWNER, "EVENTS"), "EVENTS_V", "SLOW", MB, kind="VECTOR")
+    lab.database.add_table(OWNER, "VECTOR$ORDERS_V$CENTROIDS", "SLOW", MB)
+    for what, number in (
+        ("ORDERS MOVE", 51947),
+        ("EVENTS MOVE PARTITION P1", 51881),
+        ("VECTOR$ORDERS_V$CENTROIDS MOVE", 51965),
+    ):
+        assert refused(lab, f"ALTER TABLE APP.{what} TABLESPACE FAST") == number
+
+
 def test_parts_of_an_index_organised_table_are_not_named(lab: OracleHarness) -> None:
     """Rule 2: its mapping table is ORA-28668, its overflow ORA-25191."""
     iot = lab.database.add_table(OWNER, "IOT", "SLOW", MB, iot=True)

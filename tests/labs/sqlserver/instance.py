@@ -142,6 +142,11 @@ class Database:
     transactions: int = 0
     statements: Statements = field(default_factory=Statements)  # Query Store, and its part of the plan cache
     owners: dict[str, str] = field(default_factory=dict)  # schema -> its owner, where that is not dbo
+    database_snapshots: list[str] = field(default_factory=list)  # CREATE DATABASE ... AS SNAPSHOT OF this one
+    mirrored: bool = False
+    physical_name: str = ""  # in the cloud a GUID, which counters are named by; "": its name
+    counted_as: str = ""  # the name of its counters, where that is neither
+    change_feed: bool = False  # for Fabric or Azure Synapse Link
 
     def next_id(self, kind: str) -> int:
         """A new number of that kind."""

@@ -23,6 +23,11 @@ def sees_database_state(account: Account, major: int) -> bool:
     return sees_server_state(account, major) or bool(wanted & account.database_rights)
 
 
+def sees_every_database(account: Account) -> bool:
+    """VIEW ANY DATABASE, which public has unless it was taken away."""
+    return "VIEW ANY DATABASE" not in account.denied
+
+
 def sees_definitions(account: Account) -> bool:
     """VIEW DEFINITION; whoever may alter sees too."""
     rights = account.server_rights | account.database_rights
@@ -79,6 +84,8 @@ def has_permission(account: Account, major: int, kind: str | None, permission: s
     permission = permission.upper()
     if "PERFORMANCE" in permission and major < PERFORMANCE_SPLIT:
         return None
+    if kind is None and permission == "VIEW ANY DATABASE":
+        return int(sees_every_database(account))
     if kind is None:
         return int(sees_server_state(account, major) if permission.endswith(" STATE") else account.administrator)
     if permission in ("VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE"):

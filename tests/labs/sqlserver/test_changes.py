@@ -10,7 +10,7 @@ import pytest
 
 from tests.labs.sqlserver.conftest import Ask, connect
 from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, running_lab, wait_until
-from tests.labs.sqlserver.objects import Options, Table
+from tests.labs.sqlserver.objects import JSON, Index, Options, Table
 from tests.labs.sqlserver.storage import IN_ROW, LOB
 from tests.labs.sqlserver.world import FAST, READER, SLOW, add_scheme, add_table
 
@@ -162,6 +162,31 @@ def test_an_xml_index_ties_its_primary_key(orders: Table, number_of: NumberOf) -
     """Pitfall 15: error 1996."""
     orders.has_xml_index = True
     assert number_of(MOVE.format("", FAST)) == 1996
+
+
+def test_a_json_index_ties_its_primary_key(lab: Lab, orders: Table, number_of: NumberOf) -> None:
+    """Rule 29: sys.indexes shows it as type 9; taken to be refused as an XML index is."""
+    orders.indexes[3] = Index(3, "jx", JSON, orders.base.data_space, [])
+    assert number_of(MOVE.format("", FAST)) == 1996
+    assert lab.instance.builds == 0
+
+
+def test_the_history_of_a_temporal_table_is_rebuilt(lab: Lab, orders: Table, ask: Ask) -> None:
+    """Rule 32: while versioning is on."""
+    orders.temporal_type = 1
+    ask(MOVE.format("", FAST))
+    assert space_of(lab, orders) == FAST
+
+
+def test_no_file_goes_while_a_database_snapshot_exists(lab: Lab, orders: Table, number_of: NumberOf) -> None:
+    """Rule 30: and the refusal comes after the file was emptied, which nothing stops."""
+    lab.shop.add_file("spare", orders.base.data_space, next(iter(lab.shop.storage.files.values())).volume, pages=64)
+    lab.shop.database_snapshots.append("shop_before")
+    remove = "ALTER DATABASE shop REMOVE FILE spare"
+    assert number_of("DBCC SHRINKFILE (spare, EMPTYFILE)") == 0
+    assert number_of(remove) == 50000
+    lab.shop.database_snapshots.clear()
+    assert number_of(remove) == 0
 
 
 def test_who_may_only_look(orders: Table, number_of: NumberOf) -> None:

@@ -138,6 +138,15 @@ def test_what_the_table_has_that_switch_refuses(
     assert number_of(OUT) == 0
 
 
+def test_a_change_feed_refuses_switch(lab: Lab, days: Table, ask: Ask, number_of: NumberOf) -> None:
+    """Rule 31: of every table of the database, since no column says of which."""
+    copy_table(ask)
+    lab.shop.change_feed = True
+    assert number_of(OUT) == 22750
+    lab.shop.change_feed = False
+    assert number_of(OUT) == 0
+
+
 def test_other_refusals(lab: Lab, days: Table, ask: Ask, number_of: NumberOf) -> None:
     """A target with rows, a partition that is not there, compression, an index that is not partitioned."""
     copy_table(ask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ ONE, TWO = file(3, "one"), file(4, "it's", growth=10, percent_growth=1)
 
 
 def out(
-    name: str, *files: File, server: ServerFeatures = STANDARD, replicated: bool = False, **given: bool
+    name: str, *files: File, server: ServerFeatures = STANDARD, replicated: bool = False, **given: Any
 ) -> Route | NoRoute:
     """That file out of filegroup HDD of a database with those files."""
     taken = bundle(space="HDD", size=12801 * PAGE)

@@ -17,7 +17,7 @@ from connectors.model.observation import Home
 from connectors.sqlserver.catalog import File, Volume, disk_of, disk_spaces, homes
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.ddl import ServerFeatures
-from connectors.sqlserver.file_moves import EMPTY_PAGES, FilePlace, file_route
+from connectors.sqlserver.file_moves import EMPTY_PAGES, DatabaseCopies, FilePlace, file_route
 from connectors.sqlserver.operations import FileStep, file_step_of
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
@@ -38,12 +38,18 @@ def file(number: int, name: str, *, space: str = "HDD", path: str = "", **values
 
 
 def found(
-    *files: File, server: ServerFeatures = STANDARD, to_disk: str = "fast", replicated: bool = False
+    *files: File,
+    server: ServerFeatures = STANDARD,
+    to_disk: str = "fast",
+    replicated: bool = False,
+    copies: DatabaseCopies | None = None,
 ) -> Route | NoRoute:
     """The route of filegroup HDD."""
     moved = bundle(space="slow", size=12801 * 8192)
     own = settings(move_by="filegroup", disks=DISKS)
-    place = FilePlace(database="a]pp", server=server, replicated=replicated, settings=own)
+    place = FilePlace(
+        database="a]pp", server=server, replicated=replicated, settings=own, copies=copies or DatabaseCopies()
+    )
     return file_route("HDD", moved, to_disk, files, place)
 
 
@@ -124,6 +130,32 @@ def test_pitfall_44_old_versions_suspend_replicas(major: int, allowed: bool) -> 
     place = FilePlace(database="app", server=server, replicated=True, settings=own)
     answer = file_route("HDD", moved, "fast", [file(3, "f")], place)
     assert isinstance(answer, Route) is allowed
+
+
+COPIES = [
+    (DatabaseCopies(snapshot="before_release"), "snapshots", "before_release"),
+    (DatabaseCopies(seen=False), "snapshots_unseen", "VIEW ANY DATABASE"),
+    (DatabaseCopies(mirrored=True), "mirror", "disks_on_replicas"),
+]
+
+
+@pytest.mark.parametrize(("copies", "code", "words"), COPIES, ids=[code for _, code, _ in COPIES])
+def test_copies_of_the_database_that_files_matter_to(copies: DatabaseCopies, code: str, words: str) -> None:
+    """A snapshot, or one that cannot be seen, keeps every file; a mirror needs the same folder."""
+    reason = found(file(3, "f"), copies=copies)
+    assert isinstance(reason, NoRoute)
+    assert reason.code == code
+    assert words in reason.sentence
+
+
+def test_a_folder_that_log_backups_are_restored_to_is_named() -> None:
+    """No view tells of log shipping, so whoever can back up the log is told, and nobody under SIMPLE."""
+    shipped = found(file(3, "f"), copies=DatabaseCopies(log_backups=True))
+    assert isinstance(shipped, Route)
+    assert any("log_shipping_primary_databases" in note for note in shipped.notes)
+    plain = found(file(3, "f"))
+    assert isinstance(plain, Route)
+    assert not any("log shipping" in note for note in plain.notes)
 
 
 def test_disks_by_the_longest_folder() -> None:
@@ -220,6 +252,33 @@ def test_reads_are_counted_by_disk(lab: Lab, connector: Connector) -> None:
     assert spaces is not None
     assert dict(zip(spaces.name, spaces.reads.tolist(), strict=True)) == {"slow": 10.0, "fast": 0.0}
     assert [space.name for space in connector.catalog().spaces] == ["slow", "fast"]
+
+
+def test_a_database_snapshot_is_seen_before_anything_is_emptied(lab: Lab, connector: Connector) -> None:
+    """When it is planned; and once more before it is sent, for one that was made since."""
+    route = route_of(connector)
+    lab.shop.database_snapshots.append("before_release")
+    answer = connector.routes(bundle_of(connector.catalog(), "[dbo].[orders]"), "fast")
+    assert isinstance(answer, NoRoute)
+    assert answer.code == "snapshots"
+    with pytest.raises(StatementFailed, match="before_release"):
+        run(connector, route)
+    assert (pages_on(lab, "D:"), pages_on(lab, "S:")) == (4500, 0)
+    lab.shop.database_snapshots.clear()
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+
+
+def test_snapshots_that_cannot_be_seen_are_not_taken_for_none(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+    """VIEW ANY DATABASE was taken from public: sys.databases shows this database alone."""
+    blind = replace(OWNER, name="blind", denied=frozenset({"VIEW ANY DATABASE"}))
+    lab.instance.accounts[blind.name] = blind
+    lab.shop.database_snapshots.append("hidden")
+    this = connected(lab, driver, tmp_path, blind)
+    answer = this.routes(bundle_of(this.catalog(), "[dbo].[orders]"), "fast")
+    this.close()
+    assert isinstance(answer, NoRoute)
+    assert answer.code == "snapshots_unseen"
 
 
 def half_way(lab: Lab, connector: Connector) -> Route:

@@ -8,7 +8,7 @@ import pytest
 
 from connectors.kit.contract import TimedOut
 from connectors.model.observation import Interval, Sample
-from connectors.sqlserver.sampler import COUNTERS, REST, DmvSampler, by_unit
+from connectors.sqlserver.sampler import COUNTERS, DmvSampler, by_unit
 from connectors.sqlserver.sessions import Row
 from policies.evidence.counter_deltas import Gap, difference
 from tests.sqlserver.made import NOON
@@ -81,7 +81,7 @@ class Steps:
 class Answers:
     """Stands in for a session: one busy unit, and nothing else that may be seen."""
 
-    def rows(self, name: str, *values: object, doing: str) -> list[Row]:
+    def rows(self, name: str, *values: object, doing: str, limit: float | None = None) -> list[Row]:
         """Of the counters only."""
         return [(105, 1, 1, *(1,) * len(COUNTERS))] if name == "sample" else []
 
@@ -94,7 +94,7 @@ def test_a_slow_sample_is_followed_by_a_rest() -> None:
     with pytest.raises(TimedOut) as caught:
         sampler.sample()
     assert caught.value.retry == "later"
-    clock.sleep(REST * 3.0)
+    clock.sleep(20 * 3.0)
     assert sampler.sample().epoch == "unknown"
 
 
@@ -103,7 +103,7 @@ def test_maintenance_touches_the_intervals_on_both_sides() -> None:
     answers = iter([[], [("BACKUP DATABASE",)], [], []])
 
     class Backups(Answers):
-        def rows(self, name: str, *values: object, doing: str) -> list[Row]:
+        def rows(self, name: str, *values: object, doing: str, limit: float | None = None) -> list[Row]:
             return next(answers) if name == "maintenance" else super().rows(name, *values, doing=doing)
 
     sampler = DmvSampler(Backups(), Steps(0.1), budget_seconds=2.0)  # type: ignore[arg-type]  # answers like a session
@@ -116,7 +116,7 @@ def test_a_sample_takes_eight_statements_however_many_partitions(partitions: int
     asked: list[str] = []
 
     class Many(Answers):
-        def rows(self, name: str, *values: object, doing: str) -> list[Row]:
+        def rows(self, name: str, *values: object, doing: str, limit: float | None = None) -> list[Row]:
             asked.append(name)
             ones = (1,) * len(COUNTERS)
             return [(105 + n // 1000, 1, 1 + n % 1000, *ones) for n in range(partitions)] if name == "sample" else []

@@ -282,6 +282,13 @@ def test_what_the_catalog_says_against_it(connector: SqlserverConnector, parts: 
         route_of(connector)
 
 
+def test_a_change_feed_is_seen_before_anything_is_copied(connector: SqlserverConnector, lab: Lab, parts: Table) -> None:
+    """SWITCH would be refused after the copy (22750, 22751)."""
+    lab.shop.change_feed = True
+    with pytest.raises(AssertionError, match="22750"):
+        route_of(connector)
+
+
 def test_a_function_that_two_tables_share_is_left_alone(connector: SqlserverConnector, lab: Lab, parts: Table) -> None:
     """The other table's partition would go along."""
     add_table(lab.shop, "others", space="ps", pages=8, column="id")

@@ -141,7 +141,7 @@ def tables(db: EmulatedDatabase) -> Rows:
             "COMPRESSION": None if table.partitioned else "ENABLED" if table.compress_for else "DISABLED",
             "COMPRESS_FOR": table.compress_for or None, "SEGMENT_CREATED": "YES", "BUFFER_POOL": "DEFAULT",
             "PCT_FREE": None if table.partitioned else table.pct_free, "NUM_ROWS": table.rows,
-            "LAST_ANALYZED": table.analyzed,
+            "LAST_ANALYZED": table.analyzed, "CLUSTERING": _FLAG[table.sorts_rows],
             "DEPENDENCIES": "DISABLED", "ROW_MOVEMENT": "DISABLED", "DROPPED": _FLAG[table.dropped],
         }  # fmt: skip
         for kind, segment in (("IOT_OVERFLOW", table.overflow), ("IOT_MAPPING", table.mapping)):

@@ -17,6 +17,7 @@ from tests.labs.sqlserver.objects import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
+    JSON,
     NONCLUSTERED,
     NONCLUSTERED_COLUMNSTORE,
     Index,
@@ -234,7 +235,8 @@ def _check_replacement(table: Table, old: Index, asked: CreateIndex) -> None:
         raise ServerError(
             1907, f"Cannot recreate index '{old.name}'. The new definition does not match the constraint."
         )
-    if old.constraint == "PK" and table.has_xml_index:
+    special = table.has_xml_index or any(index.type == JSON for index in table.indexes.values())
+    if old.constraint == "PK" and special:
         raise ServerError(1996, f"Could not create index enforcing primary key constraint '{old.name}': XML index.")
     known = {column.name.lower() for column in table.columns}
     if wrong := [name for name, _ in asked.keys if name.lower() not in known]:

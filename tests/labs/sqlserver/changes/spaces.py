@@ -163,6 +163,11 @@ def remove_file(work: Work, asked: RemoveFile) -> None:
     file = _file(work, asked.name)
     if file.file_id == PRIMARY_FILE:
         raise ServerError(5020, "The primary data or log file cannot be removed from a database.")
+    if work.database.database_snapshots:
+        message = (
+            "Files cannot be dropped from a database that has a snapshot; the number of this message is not known."
+        )
+        raise ServerError(50000, message)
     if file.used:
         raise ServerError(5042, f"The file '{file.name}' cannot be removed because it is not empty.")
     del work.database.storage.files[file.file_id]

@@ -82,6 +82,7 @@ def _against(database: Database, source: _Part, target: _Part) -> Iterator[tuple
     one, other = source.table, target.table
     yield one is other, 4955, "source and target are the same"
     yield target.of(other.base).rows, 4904 if target.number else 4905, f"the target '{target.name}' must be empty"
+    yield database.change_feed, 22750, "change feed is enabled"
     yield one.change_tracked or other.change_tracked, 4900, "change tracking is enabled"
     yield one.fulltext or other.fulltext, 4918, "a full-text index is there"
     yield one.temporal_type, 13546, "the source is system-versioned"

@@ -11,7 +11,7 @@ from tests.labs.sqlserver.documented import documented
 from tests.labs.sqlserver.instance import CLIENTS, IAM, Client, Connected, Database, all_indexes, level_of
 from tests.labs.sqlserver.objects import CLUSTERED, HEAP, Index, Partition
 from tests.labs.sqlserver.pool import Buffer
-from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
+from tests.labs.sqlserver.rights import sees_definitions, sees_every_database, sees_server_state
 from tests.labs.sqlserver.storage import EXTENT, IN_ROW, PAGE, AllocationUnit, FileCounters, Volume
 from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer, principal_id
 from tests.labs.sqlserver.views.relations_partitions import PARTITIONING
@@ -75,9 +75,9 @@ def database_files(viewer: Viewer) -> Iterator[Row]:
 
 
 def databases(viewer: Viewer) -> Iterator[Row]:
-    """sys.databases: user databases."""
+    """sys.databases: user databases, and their snapshots for whoever may see other databases."""
     for database in viewer.instance.databases.values():
-        yield {
+        row = {
             "name": database.name,
             "database_id": database.database_id,
             "create_date": CREATED,
@@ -91,6 +91,26 @@ def databases(viewer: Viewer) -> Iterator[Row]:
             "service_broker_guid": str(database.broker_guid).upper(),
             "group_database_id": None if database.group is None else str(database.group).upper(),
             "replica_id": None,
+            "physical_database_name": database.physical_name or database.name,
+            "is_change_feed_enabled": database.change_feed,
+            "source_database_id": None,
+        }
+        yield row
+        if not sees_every_database(viewer.account):
+            continue
+        for number, name in enumerate(database.database_snapshots):
+            other = {"name": name, "database_id": 10_000 + number, "is_read_only": True}
+            yield {**row, **other, "source_database_id": database.database_id}
+
+
+def mirroring(viewer: Viewer) -> Iterator[Row]:
+    """sys.database_mirroring: a row for each database; NULL where it is not mirrored."""
+    for database in viewer.instance.databases.values():
+        yield {
+            "database_id": database.database_id,
+            "mirroring_guid": str(database.broker_guid).upper() if database.mirrored else None,
+            "mirroring_state": 4 if database.mirrored else None,
+            "mirroring_state_desc": "SYNCHRONIZED" if database.mirrored else None,
         }
 
 
@@ -188,7 +208,10 @@ def performance_counters(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_os_performance_counters, padded as the real ones are."""
     instance = viewer.instance
     rows = [("Buffer Manager", name, "", instance.performance[name]) for name in PERFORMANCE]
-    rows += [("Databases", "Transactions/sec", d.name, d.transactions) for d in instance.databases.values()]
+    rows += [
+        ("Databases", "Transactions/sec", d.counted_as or d.physical_name or d.name, d.transactions)
+        for d in instance.databases.values()
+    ]
     yield _counter("Buffer Manager", "Database pages", "", instance.pool_pages, GAUGE)
     yield _counter("Buffer Manager", "Page life expectancy", "", instance.page_life_seconds, GAUGE)
     # The real view has the sum beside the databases: whoever adds up its rows by counter alone counts each transaction
@@ -502,6 +525,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_io_virtual_file_stats": file_stats,
     "sys.dm_os_wait_stats": wait_stats,
     "sys.dm_db_file_space_usage": file_space,
+    "sys.database_mirroring": mirroring,
     "sys.dm_os_volume_stats": volume_stats,
     "sys.dm_db_log_space_usage": log_space,
     "sys.dm_os_performance_counters": performance_counters,

@@ -21,7 +21,14 @@ from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal
 
 DIGEST = "1a2b3c4d5e6f7890" * 4
 ROOMS = [
-    {"space": "fast", "tier": "ssd", "used_bytes": 6 << 30, "free_bytes": 2 << 30, "capacity_bytes": 8 << 30},
+    {
+        "space": "fast",
+        "tier": "ssd",
+        "used_bytes": 6 << 30,
+        "free_bytes": 2 << 30,
+        "capacity_bytes": 8 << 30,
+        "fill_ratio": 0.75,
+    },
     {"space": "slow", "tier": "hdd", "used_bytes": 20 << 30, "free_bytes": None, "capacity_bytes": None},
 ]
 

@@ -10,7 +10,7 @@ import pytest
 
 from agent.model.proposals import Proposal, WorkForecast, proposal_from_text, proposal_text
 from policies.model.confidence import ConfidenceInterval
-from policies.placement.forecast import Forecast
+from policies.placement.forecast_figures import Forecast
 from tests.unit.samples import MADE_AT, a_move, a_proposal
 
 

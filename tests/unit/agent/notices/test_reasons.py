@@ -63,7 +63,8 @@ def test_what_went_wrong() -> None:
 
 def test_a_space_that_fills() -> None:
     """From 95 % on, with what is free."""
-    assert events(replace(QUIET, rooms=(SpaceRoom(space="ssd", tier="fast", used_bytes=94, free_bytes=6),))) == []
-    (notice,) = find_notices(replace(QUIET, rooms=(SpaceRoom(space="ssd", tier="fast", used_bytes=96, free_bytes=4),)))
+    room = SpaceRoom(space="ssd", tier="fast", free_bytes=6, fill_ratio=0.94)
+    assert events(replace(QUIET, rooms=(room,))) == []
+    (notice,) = find_notices(replace(QUIET, rooms=(replace(room, free_bytes=4, fill_ratio=0.96),)))
     assert notice.event is NoticeEvent.FILLING
     assert "96% full, 4 B are free" in notice.sentence

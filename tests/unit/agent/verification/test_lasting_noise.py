@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.moving.effect import SURE, Effect, verdict_of
+from agent.moving.effect import SURE, Effect, estimate, verdict_of
 from agent.moving.lasting_noise import LEAST_STEPS, LEAST_TIMES, lasting_noise
 from agent.moving.usual_wait import Evidence
 from tests.bench.verify import judge
@@ -64,6 +65,19 @@ def test_what_noise_may_have_done_is_not_called_hurt(known: dict[str, float], ve
     """However sure the interval is."""
     assert SURELY_WORSE.ends(SURE)[0] > 0
     assert verdict_of(replace(SURELY_WORSE, **known)) is verdict  # type: ignore[arg-type]
+
+
+def test_harm_is_not_called_where_too_little_was_seen_before() -> None:
+    """Fewer intervals than show how long noise lasts: twice the wait is no harm that is told, help is."""
+    before = evidence(LEAST_STEPS - 1)
+    after = before.rows(slice(0, 8))
+    worse, better = (replace(after, waited=after.waited * factor) for factor in (3.0, 0.2))
+    assert lasting_noise(before) is None
+    rise, fall = (estimate(before, each, 1, may_hurt=False) for each in (worse, better))
+    assert rise is not None
+    assert fall is not None
+    assert verdict_of(replace(rise, times=math.inf)) is OutcomeVerdict.HURT
+    assert (verdict_of(rise), verdict_of(fall)) == (OutcomeVerdict.CANNOT_TELL, OutcomeVerdict.HELPED)
 
 
 def test_help_is_told_all_the_same() -> None:

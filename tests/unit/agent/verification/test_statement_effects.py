@@ -31,23 +31,32 @@ class Shop:
         self._timed, self._noise = timed, noise
 
     def intervals(
-        self, count: int, first: int, load: float = 1.0, changes: Mapping[int, float] | None = None
+        self,
+        count: int,
+        first: int,
+        load: float = 1.0,
+        changes: Mapping[int, float] | None = None,
+        growth: Mapping[int, float] | None = None,
     ) -> tuple[list[StatementInterval], F64]:
-        """So many intervals, and the load of each; ``changes``: of the read time of some statements."""
+        """So many intervals, and the load of each.
+
+        ``changes``: of the read time of some statements; ``growth``: how many times as much some read per execution.
+        """
         random, made, loads = self._random, [], []
         factor = np.ones(STATEMENTS)
         for row, change in (changes or {}).items():
             factor[row] = 1 + change
+        takes = self._reads * [(growth or {}).get(row, 1.0) for row in range(STATEMENTS)]
         for at in range(first, first + count):
             now = load * float(np.exp(random.normal(0, 0.15)))
             read = IDLE * np.exp(queue_curve(np.array([now]), USED, 1)) * np.exp(random.normal(0, 0.05))
             ran = random.poisson(self._rate * now * STEP.total_seconds()).astype(np.float64)
-            waits = ran * self._reads * read * factor * np.exp(random.normal(0, self._noise, STATEMENTS))
+            waits = ran * takes * read * factor * np.exp(random.normal(0, self._noise, STATEMENTS))
             made.append(StatementInterval(
                 started_at=START + at * STEP, ended_at=START + (at + 1) * STEP,
                 ids=tuple(f"s{each}" for each in range(STATEMENTS)), executions=ran,
                 seconds=waits + ran * self._cpu, read_wait=waits if self._timed else np.full(STATEMENTS, np.nan),
-                reads=ran * self._reads,
+                reads=ran * takes,
             ))  # fmt: skip
             loads.append(now)
         return made, np.array(loads)
@@ -61,19 +70,21 @@ def compared(
     before: int = 96,
     after: int = 12,
     relief: float = 1.0,
+    growth: Mapping[int, float] | None = None,
+    by_execution: bool = False,
 ) -> ComparedStatements:
     """Statements of four hours before and half an hour after moves with known effects.
 
     ``relief``: how many times the load of the device would be had nothing moved.
     """
     was, load_before = shop.intervals(before, 0)
-    now, load_after = shop.intervals(after, before + 10, load, changes)
+    now, load_after = shop.intervals(after, before + 10, load, changes, growth)
     seconds = STEP.total_seconds()
     loads = np.concatenate([load_before, load_after])
     at = np.array([each.ended_at.timestamp() for each in (*was, *now)])
     asked = np.concatenate([load_before, load_after * relief]) * seconds
     known = StatementLoad(at=at, seconds=np.full(len(at), seconds), asked=asked, placed=loads * seconds)
-    return compare_statements(was, now, known, seed=1)
+    return compare_statements(was, now, known, seed=1, by_execution=by_execution)
 
 
 def ids(changes: Sequence[object]) -> list[str]:
@@ -97,6 +108,44 @@ def test_one_slower_among_winners(timed: bool) -> None:
         assert worst.change_low <= 2.0 * worst.read_wait_before / worst.seconds_before <= worst.change_high
     else:
         assert np.isnan(worst.read_wait_before)
+
+
+@pytest.mark.parametrize("by_execution", [False, True])
+def test_who_reads_more_is_not_hurt_by_moves_but_by_a_split(by_execution: bool) -> None:
+    """Its index has outgrown the pool: it is named, and is no harm of moves; a split may have left it dead entries."""
+    found = compared(Shop(1), {3: 2.0}, growth={5: 8.0}, by_execution=by_execution)
+    assert sorted(ids(found.slower)) == (["s3", "s5"] if by_execution else ["s3"])
+    assert ids(found.grown) == ([] if by_execution else ["s5"])
+    assert ("1 read more per execution: their objects have grown" in found.sentence) is not by_execution
+
+
+def test_what_slower_statements_pay_is_said() -> None:
+    """Next to what the others gain: seconds in each minute, by the load that they have."""
+    shop = Shop(1)
+    found = compared(shop, {**dict.fromkeys(range(10, STATEMENTS), -0.8), 3: 2.0})
+    (worst,) = found.slower
+    took = (worst.seconds_after - worst.seconds_before) * worst.executions_after / (12 * STEP.total_seconds())
+    assert found.slower_seconds == pytest.approx(took, rel=0.15)
+    assert found.faster_seconds > found.slower_seconds
+    assert "more in each minute)" in found.sentence
+    assert "less in each minute)" in found.sentence
+
+
+WHY = {
+    "statements were read over 4 intervals before the moves, and 6 are needed": (4, 12, 0.2),
+    "statements were read over 2 intervals after settling, and 3 are needed": (96, 2, 0.2),
+    "none of 40 statements ran 20 times before the moves as well as after them": (96, 12, 0.0001),
+}
+
+
+@pytest.mark.parametrize("why", WHY)
+def test_why_no_statement_was_compared_is_told(why: str) -> None:
+    """By what was missing: too few readings are no rare statements."""
+    before, after, rate = WHY[why]
+    shop = Shop(1)
+    shop._rate[:] = rate
+    found = compared(shop, {}, before=before, after=after)
+    assert (found.compared, found.sentence) == (0, f"no statement was compared: {why}")
 
 
 def test_sessions_that_ask_for_more_hide_no_victim() -> None:

@@ -207,6 +207,8 @@ def test_throughput_and_latency_stand_next_to_their_forecast() -> None:
         "latency 10 ms became 2.38 ms, forecast 2.5 ms"
     )
     assert outcome_of(500.0, forecast()).throughput_as_predicted is False
+    named = outcome_of(420.0, forecast(busiest="hdd: 85% busy"))
+    assert named.throughput_sentence == f"{outcome.throughput_sentence}; then busiest by forecast hdd: 85% busy"
 
 
 def test_what_was_not_forecast_is_told_as_such() -> None:

@@ -83,6 +83,23 @@ def test_thin_evidence_says_nothing(thin: list[DatedWork]) -> None:
     assert paced_by_hours(thin, 0.9) == NOT_KNOWN
 
 
+@pytest.mark.parametrize(("gain", "known"), [(8.0, True), (1.2, False)])
+def test_two_hours_around_moves_are_enough_if_the_rate_has_changed(gain: float, known: bool) -> None:
+    """Minutes before and after moves that bring eight times the work lie on one line; a small change may be a cache."""
+    draw = np.random.default_rng(1)
+    rates = np.where(np.arange(130) < 65, 30.0, 30.0 * gain) * np.exp(draw.normal(0, 0.02, 130))
+    minutes = [
+        DatedWork(seconds=60.0, demand=DatabaseDemand(transactions=rate, read_ahead=4 * rate + draw.normal(0, 3)),
+                  ended_at=NOON + timedelta(minutes=at))
+        for at, rate in enumerate(rates.tolist())
+    ]  # fmt: skip
+    found = paced_by_hours(minutes, 0.9).read_ahead
+    assert (found != NOT_KNOWN.read_ahead) == known
+    if known:
+        assert found.share > 0.95
+        assert found.least > 0.9
+
+
 def test_what_is_added_up_of_an_interval() -> None:
     """Reads ahead and past the pool, writes in the background, and bytes of the log, or its writes without these."""
     rates = np.zeros((SIGNALS, 2))

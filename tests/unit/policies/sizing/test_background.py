@@ -10,7 +10,8 @@ import pytest
 from connectors.model.observation import DatabaseDemand, Role, RoleFigures
 from policies.model.plan import PacedShare, Situation
 from policies.model.settings import PolicySettings, TierLimits
-from policies.placement.forecast import Forecast, forecast
+from policies.placement.forecast import forecast
+from policies.placement.forecast_figures import Forecast
 from tests.unit.policies.situations import HDD, MIB, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
 

@@ -93,6 +93,16 @@ def test_a_full_queue_stays_full() -> None:
     assert half.most_per_hour / z.all_fast_per_hour > 0.85
 
 
+def test_work_that_arrives_by_itself_loses_its_queue() -> None:
+    """Known to be open, half of the reads gone leave hardly a queue: what is likely is what was the most otherwise."""
+    situation = crowded(8.0, 7.9).situation(EQUALS)
+    either, closed, arriving = (sizing(replace(situation, load=each), BARE) for each in ("", "closed", "open"))
+    assert [each.load for each in (either, closed, arriving)] == ["", "closed", "open"]
+    assert either.at(50) == closed.at(50)
+    assert arriving.at(50).saved_per_hour == arriving.at(50).most_per_hour == either.at(50).most_per_hour
+    assert arriving.at(50).saved_per_hour > 1.5 * closed.at(50).saved_per_hour
+
+
 def test_a_queue_that_goes_saves_more_than_what_left() -> None:
     """Half of eight sessions wait; the other half's work is the limit once reads go, so the queue for the rest ends."""
     z = curve(EQUALS, crowded(8.0, 4.0))

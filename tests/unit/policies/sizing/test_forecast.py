@@ -11,12 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from connectors.model.formatting import format_bytes, format_rate
 from connectors.model.observation import DatabaseDemand, Role, RoleFigures
 from policies.model.confidence import Foretold, PastForecast
 from policies.model.plan import Situation
 from policies.model.settings import PolicySettings, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
-from policies.placement.forecast import Forecast, forecast, forecast_plan, tiers_after
+from policies.placement.forecast import forecast, forecast_plan, tiers_after
+from policies.placement.forecast_figures import Forecast
 from tests.unit.policies.situations import BARE, HDD, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
 
@@ -262,6 +264,34 @@ def test_a_fast_volume_without_a_known_limit_may_have_one() -> None:
     assert limited.transactions < 750
     assert limited.busiest.startswith("ssd: ")
     assert "no iops configured for ssd" not in limited.assumed
+
+
+def test_other_programs_may_give_way_or_not() -> None:
+    """Of two processors others take one: the interval holds what two would do and what one would, and says so."""
+    two = replace(measured(), population=8.0, processor=0.4, processors=2.0)
+    whole, one = (placed(two_equals(replace(two, processors=count)), 0, 0) for count in (2.0, 1.0))
+    shared = placed(two_equals(replace(two, others_processor=1.6)), 0, 0)
+    assert one.transactions < shared.transactions < whole.transactions
+    assert shared.interval.low < one.transactions < whole.transactions < shared.interval.high
+    assert "other programs take 1 of 2 processors, and may give way" in shared.assumed
+    hardly = placed(two_equals(replace(two, others_processor=0.02)), 0, 0)
+    assert hardly.assumed == whole.assumed
+
+
+def test_what_a_fast_tier_has_to_serve_is_said() -> None:
+    """Four reads, a write and eight blocks read ahead a transaction, of which the last come half with the work."""
+    database = DatabaseDemand(reads=400.0, read_wait=7.9, transactions=100.0, active=8.0, population=8.0)
+    units = [Unit(key="goes", sync=400.0, writes=100.0, prefetched=800.0), Unit(key="stays", writes=50.0)]
+    situation = Site(database=database).situation(units)
+    found = placed(situation, 0, 1)
+    (needs,) = found.needs
+    ahead = format_bytes(round(800 * (1 + found.gain) / 2 * SETTINGS.block_bytes))
+    reads, written = format_rate(400 * found.gain), format_rate(100 * found.gain)
+    assert needs == f"{reads} reads, {written} writes, {ahead} read ahead a second of ssd"
+    assert placed(situation, 1, 1).needs == ()
+    assert placed(replace(situation, load="open"), 0, 1).needs == (
+        "400 reads, 100 writes, 6.2 MiB read ahead a second of ssd",
+    )
 
 
 def test_the_next_bottleneck_is_named() -> None:

@@ -13,7 +13,8 @@ from connectors.model.observation import DatabaseDemand
 from policies.model.confidence import Foretold, PastForecast
 from policies.model.plan import Situation
 from policies.model.settings import PolicySettings, TierSpeed
-from policies.placement.forecast import Forecast, forecast
+from policies.placement.forecast import forecast
+from policies.placement.forecast_figures import Forecast
 from tests.unit.policies.situations import HDD, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from connectors.model.observation import DatabaseDemand
 from policies.model.plan import Situation
 from policies.model.settings import PolicySettings, TierLimits, TierSpeed
-from policies.placement.forecast import Forecast, forecast, mixture_of
+from policies.placement.forecast import forecast
+from policies.placement.forecast_figures import Forecast, mixture_of
 from policies.placement.sizing import sizing
 from tests.unit.policies.situations import BARE, HDD, Site, Unit
 from tests.workloads.kinds_of_sessions import Did, Kind, Server, run
