@@ -45,7 +45,7 @@ def files_of_engine(kind: FileKind, engine: str) -> tuple[Path, ...]:
     return tuple(path for path in files(kind) if path.name.startswith(f"{engine}-"))
 
 
-_GRANT = re.compile(r"^GRANT (?P<what>.+?)\s+TO (?P<whom>[^;]+);", re.MULTILINE | re.DOTALL)
+_GRANT = re.compile(r"^GRANT ", re.MULTILINE)
 _OF_ROUTINE = re.compile(r"EXECUTE ON (?:FUNCTION|PROCEDURE)\b")
 
 
@@ -57,8 +57,8 @@ def revokes(script: str) -> str:
     >>> revokes("GRANT SELECT ON A.B TO USER U;\nGRANT EXECUTE ON FUNCTION A.F TO USER U;\n")
     'REVOKE EXECUTE ON FUNCTION A.F FROM USER U RESTRICT;\nREVOKE SELECT ON A.B FROM USER U;\n'
     """
-    lines = [
-        f"REVOKE {found['what']} FROM {found['whom']}{' RESTRICT' if _OF_ROUTINE.match(found['what']) else ''};\n"
-        for found in _GRANT.finditer(script)
-    ]
+    lines = []
+    for given in _GRANT.split(script)[1:]:
+        what, _, whom = " ".join(given.partition(";")[0].split()).rpartition(" TO ")
+        lines.append(f"REVOKE {what} FROM {whom}{' RESTRICT' if _OF_ROUTINE.match(what) else ''};\n")
     return "".join(reversed(lines))

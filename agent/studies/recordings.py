@@ -55,7 +55,7 @@ FIGURES = frozenset(
             "not_measured",
             "policy",
         ),
-        *("block_looks", "border_values", "read_time_limit", "read_time_abort"),
+        *("by_hand", "block_looks", "border_values", "read_time_limit", "read_time_abort"),
     }
 )
 

@@ -70,6 +70,9 @@ def played(site: Site) -> Scrapes:
         ledger.proposals.approve(back, who="ann", origin="test", digest=ledger.proposals.row(back).digest)
         watch.act()
         live(15)
+        ledger.stops.begin(["sim"], who="ann", origin="test", reason="a look at the board")
+        watch.acting.look_at_sending(at_once=True)
+        live(1)
     return scrapes
 
 

@@ -14,7 +14,7 @@ import pytest
 from connectors.kit.contract import StatementFailed
 from connectors.model.moves import Border, Route
 from connectors.model.observation import Home
-from connectors.postgresql import catalog, sessions, stored
+from connectors.postgresql import catalog, doctor, sessions, stored
 from connectors.postgresql.sampler import query_for
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
@@ -37,9 +37,10 @@ def test_every_query_says_what_it_needs(name: str) -> None:
 def test_every_query_is_used() -> None:
     """No file is left over, and none is missing."""
     sources = Path(str(files("connectors.postgresql"))).rglob("*.py")
-    used = {n for f in sources for n in re.findall(r'\b(?:query\(|_ask\(connection, )"(\w+)"', f.read_text())}
+    asks = r'\b(?:query\(|_ask\(connection, |_rows\(session, |rows_beside_unusable\(session, )"(\w+)"'
+    used = {n for f in sources for n in re.findall(asks, f.read_text())}
     by_version = {query_for(major * 10_000) for major in (14, 15, 16, 17, 18)} | {"foreground", "foreground_14"}
-    by_table = {*stored.QUERIES, *catalog._CATALOGS.values()}  # asked for by names that stand in a table
+    by_table = {*stored.QUERIES, *catalog._CATALOGS.values(), *doctor.QUERIES}  # by names that stand in a table
     assert used | by_version | by_table == {name.removesuffix(".sql") for name in QUERIES}
 
 

@@ -243,11 +243,11 @@ def test_a_tablespace_that_comes_or_goes_meanwhile(
     session = connector._session
 
     def with_changes(method: Any) -> Any:
-        def asked(*given: Any, doing: str) -> Any:
+        def asked(*given: Any, doing: str, **more: Any) -> Any:
             for when, statement in changes[change]:
                 if when == doing:
                     dba.execute(statement.encode())
-            return method(*given, doing=doing)
+            return method(*given, doing=doing, **more)
 
         return asked
 

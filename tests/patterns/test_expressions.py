@@ -38,7 +38,7 @@ MADE: dict[str, Callable[[], Iterable[str]]] = {  # what functions make of what 
         rf"\b{words}:\s+([\d.,]+[KMG]?)\s*\(mins?\)" for words in TIMES
     ],
     "connectors/oracle/reports.py:_per_second": lambda: [r"^[ \t]*Transactions:\s+([\d.,]+[KMG]?)"],
-    "connectors/oracle/reports.py:_noted": lambda: [each for each in strings_in(REPORT) if each.endswith(NOTES)],
+    "connectors/oracle/reports.py:_find_number": lambda: [each for each in strings_in(REPORT) if each.endswith(NOTES)],
     "connectors/oracle/report_formats.py:named": lambda: expressions_among(strings_in(REPORT)),
     "connectors/oracle/report_formats.py:column": lambda: expressions_among(strings_in(REPORT)),
     "connectors/kit/recorded_columns.py:__init__": vendor_patterns,
