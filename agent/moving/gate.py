@@ -260,6 +260,11 @@ class Gate:
         """Whether a window for moves is open now."""
         return self._database.calendar.contains(self._clock.now())
 
+    def may_begin_still(self, row: MoveRow) -> bool:
+        """Whether the windows of the database and of its approval are open now for a move that was let begin."""
+        own = self._calendar_of(row.proposal_id)
+        return self.open() and (own is None or own.contains(self._clock.now()))
+
     def learn_again(self) -> None:
         """Forget the learned copy times: a move has just added evidence."""
         self._times = None

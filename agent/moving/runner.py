@@ -89,6 +89,9 @@ class MoveRunner:
         # can be removed, and does not use up its tries meanwhile.
         if start == Start() and self._s.reconciler.stays_untidy(row):
             return self._apply(row, put_off("", self._obstacles(row)), None)
+        # Asked once more: what a slow catalog was read for took its time, and only what has begun may go on.
+        if start == Start() and not self._s.gate.may_begin_still(row) and not self._is_completed(row):
+            return self._apply(row, put_off("", "its window closed before its first statement"), None)
         for tries in count(1):
             error, not_held = self._send(row, start)
             if isinstance(error, SpaceFull):
@@ -125,6 +128,11 @@ class MoveRunner:
                 row = self._to(row, MoveState.APPROVED, "nothing changed; checked again before another try")
                 return self._to(row, MoveState.SKIPPED, refusal.sentence)  # what is left of its group ends with it
         raise AssertionError("the loop above always returns")
+
+    def _is_completed(self, row: MoveRow) -> bool:
+        """Whether a move takes back, or belongs to a group that has begun: neither is left halfway for a window."""
+        group = group_of(self._s.ledger.moves.rows(proposal_id=row.proposal_id), row)
+        return row.move.is_way_back or any(each.id != row.id and each.state not in TO_BEGIN for each in group)
 
     def _note_full(self, row: MoveRow) -> None:
         """Keep what else is approved or proposed for that space from finding out the same."""

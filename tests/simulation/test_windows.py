@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import SentRow
+from agent.ledger.rows import MoveRow, SentRow
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import MoveState
+from agent.moving.precheck import FactReader, PrecheckFacts
 from agent.planning.allowance import limits_of
 from agent.sampling.experience import learn
 from connectors.simulated.connector import SimulatedConnector
 from policies.model.calendar import Calendar
-from tests.simulation.site import Site
+from tests.simulation.site import MINUTE, Site
 
 SEEDS = 12
 HOURS = 12
@@ -174,3 +176,26 @@ def test_a_move_that_no_window_can_hold_is_skipped_with_the_reason(tmp_path: Pat
         (row,) = watch.act()
         assert row.state is MoveState.SKIPPED
         assert "a window may copy for 10 s" in row.reason
+
+
+def test_no_look_carries_a_move_out_of_its_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalog takes minutes between the decision and the first statement: the move waits for the next window."""
+    site = Site(tmp_path, windows='windows: ["00:00-01:00", "02:00-03:00"]')
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        site.clock.sleep((site.clock.now().replace(hour=0, minute=50) - site.clock.now()).total_seconds())
+        read = FactReader.read
+
+        def read_slowly(reader: FactReader, rows: Sequence[MoveRow]) -> list[PrecheckFacts]:
+            site.clock.sleep(15 * MINUTE)
+            return read(reader, rows)
+
+        monkeypatch.setattr(FactReader, "read", read_slowly)
+        watch.act()
+        rows = ledger.moves.rows(proposal_id=number)
+        assert not ledger.moves.steps(rows[0].id)
+        assert rows[0].reason.startswith("its window closed before its first statement")
+        assert {row.state for row in rows} == {MoveState.APPROVED}
+        site.clock.sleep(3600.0)
+        watch.act()
+        assert ledger.moves.rows(proposal_id=number)[0].state is MoveState.PLACED
