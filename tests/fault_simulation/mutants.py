@@ -130,7 +130,7 @@ MUTANTS = (
     Mutant("room is not asked", oracles.HEAD_ROOM,
            _script(GROUP, (0.79, Kind.FILLED, TIME, 0, 0.0)), (("agent.moving.precheck._all_fit", nothing),)),
     Mutant("windows are not asked", oracles.WINDOWS, replace(SAFE, site=replace(SAFE.site, windows=("01:40-02:00",))),
-           (("agent.moving.gate.decide", none_of(START)),)),
+           (("agent.moving.gate.decide", none_of(START)), ("agent.moving.gate.Gate.may_begin_still", none_of(True)))),
     Mutant("counters count as what happened since", oracles.HEAT, SAFE.keep([]),
            (("agent.sampling.sampler.difference", _totals), ("agent.sampling.sampler.contradiction", nothing))),
     Mutant("no cool-down", oracles.COOL_DOWN,
