@@ -502,10 +502,10 @@ class Config(ConfigPart):
     @classmethod
     def _none_where_people_decide(cls, values: object) -> object:
         """A machine of approvers watches nothing, and need not say so."""
-        ledger = values.get("ledger") if isinstance(values, dict) else None
-        if isinstance(ledger, dict) and ledger.get("postgresql") and "databases" not in values:  # type: ignore[operator]
-            return {**values, "databases": ()}  # type: ignore[dict-item]
-        return values
+        if not isinstance(values, dict) or "databases" in values:
+            return values
+        ledger = values.get("ledger")
+        return {**values, "databases": ()} if isinstance(ledger, dict) and ledger.get("postgresql") else values
 
     @field_validator("databases")
     @classmethod

@@ -237,7 +237,7 @@ class Ledger:
     def owned_databases(self) -> frozenset[str] | None:
         """The databases that this login may see and decide about; None: all of the ledger."""
         with self._database.read() as reading:
-            return self._database.owned(reading)
+            return self._database.find_owned(reading)
 
     def moved_to(self) -> str:
         """The ledger that took the place of this one for good; "" while this one is in use."""

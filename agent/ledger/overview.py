@@ -109,7 +109,7 @@ class Overview:
                 for row in reading.rows(_DOCUMENTS, name=LEFT_WORSE, pattern=pattern)
             }
             names = {row.database for row in reading.rows(_DATABASES, pattern=pattern)} | told.keys()
-            gone = _forgotten(reading, {name: row.at for name, row in told.items()})
+            gone = _find_forgotten(reading, {name: row.at for name, row in told.items()})
             names = {name for name in names - gone if meant(name)}
             said = {name: parse_document(reading, row.body, name, STATUS) for name, row in told.items()}
         return [
@@ -128,7 +128,7 @@ class Overview:
         with self._database.read() as reading:
             found = sorted(reading.rows(_DOCUMENTS, name=name, pattern=pattern), key=lambda row: str(row.database))
             heard = {row.database: row.at for row in reading.rows(_DOCUMENTS, name=STATUS, pattern=pattern)}
-            gone = _forgotten(reading, heard)
+            gone = _find_forgotten(reading, heard)
             kept = (row for row in found if row.database not in gone and meant(row.database))
             return {row.database: parse_document(reading, row.body, row.database, name) for row in kept}
 
@@ -182,7 +182,7 @@ def _meant_by(pattern: str) -> tuple[Callable[[str], bool], str]:
     return lambda name: not fnmatchcase(name, left_out), EVERY
 
 
-def _forgotten(reading: Reading, heard: Mapping[str, datetime]) -> set[str]:
+def _find_forgotten(reading: Reading, heard: Mapping[str, datetime]) -> set[str]:
     """Databases that a person had left out, and that were not heard of since."""
     last = {row.database: row.at for row in reading.rows(_DOCUMENTS, name=FORGOTTEN_AT, pattern=EVERY)}
     return {name for name, at in last.items() if name not in heard or heard[name] <= at}

@@ -90,15 +90,15 @@ class ComparedStatements:
         if not self.compared:
             return f"no statement was compared: {self.why_none or 'none ran often enough before and after'}"
         said = (
-            f"of {self.compared} statements {self._counted(self.slower_count, 'slower', self.slower_seconds, 'more')}"
+            f"of {self.compared} statements {self._say_count(self.slower_count, 'slower', self.slower_seconds, 'more')}"
         )
-        said += f", {self._counted(self.faster_count, 'faster', self.faster_seconds, 'less')}"
+        said += f", {self._say_count(self.faster_count, 'faster', self.faster_seconds, 'less')}"
         if self.grown_count:
             said += f"; {self.grown_count} read more per execution: their objects have grown, or their plans changed"
         return said
 
     @staticmethod
-    def _counted(count: int, word: str, seconds: float, than: str) -> str:
+    def _say_count(count: int, word: str, seconds: float, than: str) -> str:
         cost = f" ({format_seconds(60 * seconds)} {than} in each minute)" if seconds > 0 else ""
         return f"{count} are {word}{cost}" if word == "slower" else f"{count} {word}{cost}"
 

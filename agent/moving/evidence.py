@@ -141,7 +141,7 @@ class EvidenceReader:
         if by_hour := was.has_hours or now.has_hours:
             # The mean wait of an hour is not the wait at its mean load: hours are compared with hours alone.
             was, now = was.by_hour(), now.by_hour()
-        split = self._split and math.isfinite(seconds := was.seconds_a_transaction) and _counted(now)
+        split = self._split and math.isfinite(seconds := was.seconds_a_transaction) and _counts(now)
         if split:
             was, now = was.by_transactions(seconds), now.by_transactions(seconds)
         return Evidences(
@@ -283,7 +283,7 @@ def _transactions_of(spans: Sequence[Sequence[DatedWork]]) -> F64:
     )
 
 
-def _counted(side: _Side) -> bool:
+def _counts(side: _Side) -> bool:
     return bool(np.isfinite(side.transactions).all())
 
 

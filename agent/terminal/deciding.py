@@ -94,11 +94,11 @@ def _worth(proposal: Proposal) -> Iterator[tuple[str, str]]:
     yield from _share(proposal)
     yield from _relief(proposal)
     yield from forecast
-    yield "best possible", f"{format_wait(proposal.bound_per_hour)}, {_missed(proposal)}"
+    yield "best possible", f"{format_wait(proposal.bound_per_hour)}, {_gap_words(proposal)}"
     yield "ceiling", _ceiling(proposal.ceiling_ratio)
 
 
-def _missed(proposal: Proposal) -> str:
+def _gap_words(proposal: Proposal) -> str:
     """What the best possible plan might save beyond this one, as a share of all wait."""
     missed = missed_wait_ratio(proposal.wait_per_hour, proposal.bound_per_hour, proposal.wait_saved_per_hour)
     return f"{format_ratio(missed)} of the read wait beyond this" if missed >= 1e-5 else "which this is"

@@ -45,7 +45,7 @@ from connectors.model.formatting import (
     format_rate,
     format_seconds,
     is_plain,
-    terminated,
+    with_semicolon,
     written,
 )
 from connectors.model.moves import ByHand, Route, Step
@@ -267,12 +267,12 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         said = route.by_hand.statements
         whole = map(written, said) if all(map(is_plain, said)) else commented(said)
         return "\n".join([*lines, comment(BY_A_PERSON), *whole]) + "\n"
-    lines += [written(terminated(setting)) for setting in route.prologue]
+    lines += [written(with_semicolon(setting)) for setting in route.prologue]
     if route.patient_prologue:
         lines.append(comment("instead of these, where only background work that gives way is in the way:"))
-        lines += commented(map(terminated, route.patient_prologue))
+        lines += commented(map(with_semicolon, route.patient_prologue))
     for step in route.steps:
-        lines += [comment(step.purpose), written(terminated(step.sql))]
+        lines += [comment(step.purpose), written(with_semicolon(step.sql))]
     if move.goes_back:
         lines.append(comment("only if its group cannot be completed, to take it back:"))
         lines += [line for step in route.undo_steps for line in _as_comments(step.purpose, [step.sql])]
@@ -300,7 +300,7 @@ def with_other_names(step: Step) -> list[str]:
 
 def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     """Statements that who runs the script does not run, below what they are for."""
-    return [comment(purpose), *commented(map(terminated, statements))]
+    return [comment(purpose), *commented(map(with_semicolon, statements))]
 
 
 def _end(interval: tuple[float, float] | None, at: int) -> float | None:

@@ -17,7 +17,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import ServerStorage
 from connectors.db2.table_move import lock_timeout
 from connectors.kit.places import not_checked
-from connectors.model.formatting import terminated
+from connectors.model.formatting import with_semicolon
 from connectors.model.moves import ByHand, Locked, NoRoute, Operation, Parameter, Route
 from connectors.model.new_space import (
     DEVICE,
@@ -92,9 +92,10 @@ def _table_space(wanted: WantedSpace, create: str, checks: tuple[Check, ...]) ->
     name = identifier(wanted.name)
     space = f"CREATE TABLESPACE {name} MANAGED BY AUTOMATIC STORAGE USING STOGROUP {name}"
     hand = ByHand(
-        statements=(terminated(create), terminated(space)), because=NO_SAFE_WAY_BACK, run_with=RUN_WITH,
+        statements=(with_semicolon(create), with_semicolon(space)), because=NO_SAFE_WAY_BACK, run_with=RUN_WITH,
         undo=(
-            terminated(_fail_unless_empty(wanted.name)), f"DROP TABLESPACE {name};", f"DROP STOGROUP {name} RESTRICT;",
+            with_semicolon(_fail_unless_empty(wanted.name)),
+            f"DROP TABLESPACE {name};", f"DROP STOGROUP {name} RESTRICT;",
         ),
     )  # fmt: skip
     return Route(
@@ -165,7 +166,7 @@ def inspect_table_space(storage: ServerStorage, route: Route) -> Inspection:
     approved = () if route.by_hand is None else route.by_hand.statements
     if group is None or space.group != name:
         return _there(Home.ELSEWHERE, f"the table space {name} is not in the storage group {name}")
-    if group.paths and tuple(terminated(_create_group(name, path)) for path in group.paths) != approved[:1]:
+    if group.paths and tuple(with_semicolon(_create_group(name, path)) for path in group.paths) != approved[:1]:
         return _there(Home.ELSEWHERE, f"the storage group {name} is on {', '.join(group.paths)}, not as approved")
     return _there(Home.TARGET, f"the table space {name} is in its storage group")
 

@@ -129,15 +129,15 @@ class Rotation:
         kept[inside] = self._ids[at[inside]] == ids[inside]
         old = at[kept]
 
-        def carried(values: F64, empty: float) -> F64:
+        def carry(values: F64, empty: float) -> F64:
             made = np.full((*values.shape[:-1], len(ids)), empty)
             made[..., kept] = values[..., old]
             return made
 
-        self._raw, self._totals = carried(self._raw, 0.0), carried(self._totals, 0.0)
-        self._read_at, self._heat = carried(self._read_at, np.nan), carried(self._heat, 0.0)
-        self._fresh = carried(self._fresh.astype(np.float64), 0.0) > 0
-        self._paced = carried(self._paced.astype(np.float64), 0.0) > 0
+        self._raw, self._totals = carry(self._raw, 0.0), carry(self._totals, 0.0)
+        self._read_at, self._heat = carry(self._read_at, np.nan), carry(self._heat, 0.0)
+        self._fresh = carry(self._fresh.astype(np.float64), 0.0) > 0
+        self._paced = carry(self._paced.astype(np.float64), 0.0) > 0
         self._ids, self._objects = ids, objects
         order = np.argsort(objects, kind="stable")
         names, starts = np.unique(objects[order], return_index=True)

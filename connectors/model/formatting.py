@@ -192,7 +192,7 @@ def written(sql: str) -> str:
     return sql if is_plain(sql) else f"{comment(HELD)}\n{comment(escaped(sql), indent=INDENT)}"
 
 
-def terminated(sql: str) -> str:
+def with_semicolon(sql: str) -> str:
     """The statement with the semicolon that ends it in a script."""
     text = sql.rstrip()
     return text if text.endswith(";") else f"{text};"

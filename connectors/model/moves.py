@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Protocol, runtime_checkable
 
-from connectors.model.formatting import terminated
+from connectors.model.formatting import with_semicolon
 
 Parameter = str | bool | int | tuple[str, ...]  # what JSON has, and what reads back as the same
 
@@ -259,9 +259,9 @@ class Route:
         """
         there = (*self.prologue, *(step.sql for step in self.steps), *more)
         hand = ByHand(
-            statements=tuple(map(terminated, there)),
+            statements=tuple(map(with_semicolon, there)),
             because=because,
-            undo=tuple(terminated(step.sql) for step in self.undo_steps),
+            undo=tuple(with_semicolon(step.sql) for step in self.undo_steps),
         )
         return replace(self, by_hand=hand, patient_prologue=(), tidy_steps=(), tidy_locks="", tidy_bytes=0)
 

@@ -516,7 +516,7 @@ VOLUMES = ("Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "Virt
 
 
 def _model_of(number: str) -> str:
-    return _said(_disk_of(DEVICES / number), "device/model")
+    return _read_word(_disk_of(DEVICES / number), "device/model")
 
 
 def _disk_of(device: Path) -> Path:
@@ -525,7 +525,7 @@ def _disk_of(device: Path) -> Path:
     return found.parent if (found / "partition").exists() else found
 
 
-def _said(disk: Path, name: str) -> str:
+def _read_word(disk: Path, name: str) -> str:
     """What a disk says in a file of its folder; "" where it says nothing."""
     try:
         return (disk / name).read_text(encoding="utf-8", errors="replace").strip()
@@ -549,9 +549,11 @@ def say_devices(number: str, devices: Path = DEVICES) -> str:
     except OSError:
         below = []
     if below:
-        parts = [say_devices(_said(each, "dev"), devices) for each in below]
+        parts = [say_devices(_read_word(each, "dev"), devices) for each in below]
         return f"{disk.name} made of {'; '.join(filter(None, parts))}" if any(parts) else ""
-    rotates, depth, model = (_said(disk, each) for each in ("queue/rotational", "queue/nr_requests", "device/model"))
+    rotates, depth, model = (
+        _read_word(disk, each) for each in ("queue/rotational", "queue/nr_requests", "device/model")
+    )
     if not rotates:
         return ""
     kind = "calls itself rotating" if rotates == "1" else "does not rotate"

@@ -57,7 +57,7 @@ def try_moves(session: ReadSession, settings: PostgresqlSettings, spaces: Sequen
                     for statement in _statements(space):
                         writing.execute(statement)
             except psycopg.Error as error:
-                found.append(_refused(space, error, settings))
+                found.append(_refusal(space, error, settings))
                 if writing.closed:
                     break
     said = f"a table of one row was moved to {', '.join(spaces)} and rolled back"
@@ -73,7 +73,7 @@ def _statements(space: str) -> Iterator[sql.Composed]:
     yield sql.SQL("REINDEX INDEX {}").format(_INDEX)
 
 
-def _refused(space: str, error: psycopg.Error, settings: PostgresqlSettings) -> Finding:
+def _refusal(space: str, error: psycopg.Error, settings: PostgresqlSettings) -> Finding:
     meaning = translate(error, f"moving a table of one row to {space}")
     said = f"{settings.user} tried to move a table of one row to {space}, rolled back: {meaning}"
     return Finding.error("move_refused", said, meaning.advice, about_moving=True, values={"space": space})

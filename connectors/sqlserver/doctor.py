@@ -368,7 +368,7 @@ def examine(
             {
                 "server": lambda: (server,),
                 "unseen": lambda: _unseen(session, rights, server),
-                "may_alter": lambda: ({**server, **_unaltered(session)},),
+                "may_alter": lambda: ({**server, **_find_unaltered(session)},),
                 "shrinking": lambda: (server,) if settings.move_by == "filegroup" else (),
                 "copying": lambda: _copying(session, settings, server),
                 "counters": lambda: _counters(session, rights),
@@ -427,7 +427,7 @@ def _unseen(session: ReadSession, rights: Rights, server: Facts) -> Iterator[Fac
         yield {**server, "count": count, "example": example}
 
 
-def _unaltered(session: ReadSession) -> Facts:
+def _find_unaltered(session: ReadSession) -> Facts:
     row = session.rows("may_alter", doing="examining rights on tables")[0]
     return dict(zip(("missing", "example", "schema"), row, strict=True))
 

@@ -382,7 +382,7 @@ class Network:
         return np.asarray(waits.sum(axis=0), dtype=np.float64)
 
 
-def contested(database: DatabaseDemand) -> float:
+def contested_processors(database: DatabaseDemand) -> float:
     """Processors for which the server competes with other programs, 0 where these are not counted.
 
     How far they give way is not known: the forecast takes half of what they use now. A server that has work for all
@@ -483,7 +483,7 @@ class Loop:
         database = self.database
         if not (database.processor > 0 and database.processors > 0):
             return None
-        count = database.processors - contested(database) / 2
+        count = database.processors - contested_processors(database) / 2
         used = min(database.processor, MOST_TAKEN * count, database.active)
         return Processors(count, used / database.transactions)
 

@@ -115,7 +115,7 @@ def _at_forecast(situation: Situation, said: Forecast) -> Situation:
     rate, database = said.transactions, situation.database
     active = rate * said.latency
 
-    def grown(figures: RoleFigures) -> RoleFigures:
+    def grow(figures: RoleFigures) -> RoleFigures:
         paced = situation.paced.log.share if figures.role is Role.LOG else 1.0
         everybody = figures.active_seconds
         ours = min(1.0, database.active / everybody) if everybody > 0 else 1.0  # the rest is other databases'
@@ -125,7 +125,7 @@ def _at_forecast(situation: Situation, said: Forecast) -> Situation:
     return replace(
         situation,
         database=replace(database, transactions=rate, active=active, read_wait=rate * said.wait_per_transaction),
-        roles=tuple(map(grown, situation.roles)),
+        roles=tuple(map(grow, situation.roles)),
     )
 
 

@@ -22,7 +22,7 @@ is unknown widens the interval: each cause is solved at both of its ends, and th
   between two runs. Of a write it takes the geometric mean of both;
 - whether sessions that wait for a log, temporary or undo space wait for one another: a fixed delay, or a queue of one;
 - how many processors there are, where the engine does not say: at worst as many as leave half of them idle now; where
-  other programs take some, whether they give way (``contested``);
+  other programs take some, whether they give way (``contested_processors``);
 - how many sessions are in use, where the engine does not say: the lower end is then as much as now;
 - causes missing from the model, where earlier outcomes show that there are some (``confidence``).
 """
@@ -53,7 +53,7 @@ from policies.evidence.queueing import (
     Loop,
     Network,
     closed_loop,
-    contested,
+    contested_processors,
     is_limited,
     queued_tiers,
     queues,
@@ -293,7 +293,7 @@ def _processor_ends(network: Network, database: DatabaseDemand, settings: Policy
     """Rates by the error of the time that a transaction takes of a processor; none where that is not counted."""
     if network.processors is None:
         return ()
-    ours, beside = network.processors, contested(database) / database.processors
+    ours, beside = network.processors, contested_processors(database) / database.processors
     error = hypot(PROCESSOR_ERROR, CONTESTED_ERROR * beside) * spread(settings.certainty)
     factors = exp(error), exp(-error)
     networks = [replace(network, processors=replace(ours, seconds=ours.seconds * factor)) for factor in factors]
@@ -320,7 +320,7 @@ def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]
     if loop.processors is None:
         worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
         yield (worst.rate(),), "processors are not counted"
-    both = contested(situation.database)
+    both = contested_processors(situation.database)
     if both >= LEAST_CONTESTED * situation.database.processors:
         left = (situation.database.processors - both, situation.database.processors)
         demands = (replace(situation.database, processors=each, others_processor=0.0) for each in left)

@@ -62,7 +62,7 @@ def taught(said: Forecast, past: Sequence[PastForecast], sessions: float) -> For
         past: earlier forecasts next to what came.
         sessions: that go round; 0 where the rate does not depend on how long they are answered.
     """
-    rates = _widened(said.interval, said.transactions, said.present_transactions, [each.rate for each in past])
+    rates = _widen(said.interval, said.transactions, said.present_transactions, [each.rate for each in past])
     # Each of so many sessions takes longer or shorter by what the new ends add (interactive response time law).
     low, high, wider = said.interval.low, said.interval.high, rates.ends
     shorter = sessions * (1 / high - 1 / wider.high) if wider.high > high else 0.0
@@ -70,7 +70,7 @@ def taught(said: Forecast, past: Sequence[PastForecast], sessions: float) -> For
     ends = ConfidenceInterval(
         low=min(said.latency, max(0.0, said.latency_interval.low - shorter)), high=said.latency_interval.high + longer
     )
-    latencies = _widened(ends, said.latency, said.present_latency, [each.latency for each in past])
+    latencies = _widen(ends, said.latency, said.present_latency, [each.latency for each in past])
     return replace(
         said,
         interval=rates.ends,
@@ -97,7 +97,7 @@ class _Widened:
     off: tuple[Foretold, ...]
 
 
-def _widened(ends: ConfidenceInterval, middle: float, present: float, past: Sequence[Foretold]) -> _Widened:
+def _widen(ends: ConfidenceInterval, middle: float, present: float, past: Sequence[Foretold]) -> _Widened:
     """The interval of one figure."""
     reach = reach_of(past, middle / present if present > 0 else NAN)
     low, high = middle * exp(-reach.down), middle * exp(reach.up)

@@ -99,7 +99,7 @@ def test_what_expired_is_not_open(fresh: Site) -> None:
     fresh.database["proposal_expires"] = "1s"
     fresh.write()
     number, _ = fresh.propose()
-    time.sleep(1.2)
+    time.sleep(1.2)  # of the clock that the programs read too
     assert fresh.good("proposals", "--json").document["proposals"] == []
     assert fresh.good("status", "--json").document["databases"][0]["proposals"] == []
     assert [each["id"] for each in fresh.good("proposals", "--past", "--json").document["proposals"]] == [number]

@@ -310,7 +310,7 @@ class FileDatabase(Database):
         del reading
         return Sight.ALL
 
-    def owned(self, reading: Reading) -> frozenset[str] | None:
+    def find_owned(self, reading: Reading) -> frozenset[str] | None:
         """All: as above."""
         del reading
         return None

@@ -130,7 +130,7 @@ class ServerDatabase(Database):
         """What the policies of ``grants.sql`` leave to the login."""
         return sight_of(reading)
 
-    def owned(self, reading: Reading) -> frozenset[str] | None:
+    def find_owned(self, reading: Reading) -> frozenset[str] | None:
         """Those of the login's teams."""
         return owned_by(reading)
 

@@ -508,7 +508,7 @@ class Database(ABC):
         """What the login that reads can see."""
 
     @abstractmethod
-    def owned(self, reading: Reading) -> frozenset[str] | None:
+    def find_owned(self, reading: Reading) -> frozenset[str] | None:
         """The databases whose rows the login that reads can see; None: all of the ledger."""
 
     @abstractmethod

@@ -433,7 +433,7 @@ def _compile_unindexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> 
 
 
 @compiles(unindexed, _POSTGRESQL)
-def _compile_indexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+def _compile_indexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401  # as above
     return compiler.process(element.clauses, **kw)
 
 

@@ -53,7 +53,7 @@ OWN_DATABASE = (
 )
 
 
-def _proposed(wanted: WantedSpace, checks: Sequence[Check], by_hand: ByHand, *notes: str) -> SpaceAnswer:
+def _propose(wanted: WantedSpace, checks: Sequence[Check], by_hand: ByHand, *notes: str) -> SpaceAnswer:
     """The route by hand, or why not: a check fails."""
     refusal = refuse_place(wanted, checks)
     if refusal is not None:
@@ -66,7 +66,7 @@ def _proposed(wanted: WantedSpace, checks: Sequence[Check], by_hand: ByHand, *no
     return SpaceAnswer(answer=route, checks=tuple(checks))
 
 
-def _found(home: Home, sentence: str) -> Inspection:
+def _inspection(home: Home, sentence: str) -> Inspection:
     return Inspection(home=home, sentence=sentence, size_bytes=0, on_disk=None)
 
 
@@ -115,7 +115,7 @@ def new_storage_group(wanted: WantedSpace, session: PlanSession) -> SpaceAnswer:
         return SpaceAnswer(answer=refusal)
     (catalog, having), *_ = catalogs.most_common(1)
     of_class = _CLASS.fullmatch(wanted.location)
-    volumes = () if of_class else tuple(sorted(_listed(wanted.location)))
+    volumes = () if of_class else tuple(sorted(_names_in(wanted.location)))
     group = _Group(catalog=catalog, volumes=volumes, storage_class=of_class[1] if of_class else "")
     name = identifier(wanted.name)
     by_hand = ByHand(
@@ -128,16 +128,16 @@ def new_storage_group(wanted: WantedSpace, session: PlanSession) -> SpaceAnswer:
         undo=(f"DROP STOGROUP {name};", "COMMIT;"),
     )  # fmt: skip
     alike = f"VCAT {catalog}, as {having} of {len(groups)} storage groups have it"
-    return _proposed(wanted, _checks_of_volumes(group, groups), by_hand, alike)
+    return _propose(wanted, _checks_of_volumes(group, groups), by_hand, alike)
 
 
-def _listed(location: str) -> tuple[str, ...]:
+def _names_in(location: str) -> tuple[str, ...]:
     return tuple(part.strip(" ") for part in location.split(","))
 
 
 def _refuse_group(wanted: WantedSpace, groups: Mapping[str, _Group], catalogs: Counter[str]) -> NoRoute | None:
     name, place = wanted.name, wanted.location
-    listed = _listed(place)
+    listed = _names_in(place)
     volumes = all(map(_VOLUME.fullmatch, listed)) and len(set(listed)) == len(listed)
     known = place == SMS or volumes or _CLASS.fullmatch(place) is not None
     reasons = (
@@ -178,14 +178,14 @@ def inspect_storage_group(route: Route, session: PlanSession) -> Inspection:
     name, drops = route.to_space, route.name == DROP_SPACE
     group = _groups(session).get(name)
     if group is None:
-        return _found(Home.TARGET if drops else Home.SOURCE, f"there is no storage group {name}")
+        return _inspection(Home.TARGET if drops else Home.SOURCE, f"there is no storage group {name}")
     there = f"there is the storage group {name}"
     if drops:
-        return _found(Home.SOURCE, there)
+        return _inspection(Home.SOURCE, there)
     approved = () if route.by_hand is None else route.by_hand.statements
     if group.storage_class is None or _create_group(name, group) in approved:
-        return _found(Home.TARGET, there)
-    return _found(Home.ELSEWHERE, f"{there}, with other volumes, catalog or class than was approved")
+        return _inspection(Home.TARGET, there)
+    return _inspection(Home.ELSEWHERE, f"{there}, with other volumes, catalog or class than was approved")
 
 
 # -- IBM i -----------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def new_units(wanted: WantedSpace, session: PlanSession) -> SpaceAnswer:
     Raises:
         ConnectorError: the engine did not answer.
     """
-    names, medium = _listed(wanted.location), _MEDIUM.fullmatch(wanted.name)
+    names, medium = _names_in(wanted.location), _MEDIUM.fullmatch(wanted.name)
     if not all(map(cl_name, names)):
         return _no("location", "the location is disk units by their resource names, as in DMP002,DMP019")
     if medium is None:
@@ -226,7 +226,7 @@ def new_units(wanted: WantedSpace, session: PlanSession) -> SpaceAnswer:
             comment(f"once {units} are empty, in SST: Remove units from configuration."),
         ),
     )  # fmt: skip
-    return _proposed(wanted, _checks_of_units(names, rows), by_hand)
+    return _propose(wanted, _checks_of_units(names, rows), by_hand)
 
 
 def _no(code: str, sentence: str) -> SpaceAnswer:
@@ -282,4 +282,4 @@ def inspect_units(route: Route, session: PlanSession) -> Inspection:
     there = medium is not None and _has_medium(session.rows("i_all_units"), int(medium[1]), fast=medium[2] == "SSD")
     name = route.to_space if medium is None else pool_name(int(medium[1]), fast=medium[2] == "SSD")
     sentence = f"there is {'' if there else 'no '}{name}"
-    return _found(Home.TARGET if there != drops else Home.SOURCE, sentence)
+    return _inspection(Home.TARGET if there != drops else Home.SOURCE, sentence)
