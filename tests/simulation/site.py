@@ -14,6 +14,7 @@ from agent.config.models import Config
 from agent.ledger.chain.signed import ApprovalRule
 from agent.ledger.ledger import Ledger
 from agent.ledger.store.opening import BUSY_SECONDS
+from agent.model.approvals import NONE, Conditions
 from agent.moving.progress import MoveEvent
 from agent.service.watch import Watch
 from connectors.simulated.world import World, content_of, restore, shared_world
@@ -121,12 +122,13 @@ databases:
             self.clock.sleep(MINUTE)
         watch.sample()
 
-    def approved(self, watch: Watch, ledger: Ledger) -> int:
+    def approved(self, watch: Watch, ledger: Ledger, conditions: Conditions = NONE) -> int:
         """Observe, plan, propose and approve; the proposal's number."""
         self.observe(watch)
         planning = watch.plan()
         assert planning is not None
         number = watch.propose(planning)
         assert number is not None
-        ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
+        digest = ledger.proposals.row(number).digest
+        ledger.proposals.approve(number, who="ann", origin="test", digest=digest, conditions=conditions)
         return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -210,3 +211,22 @@ def test_a_full_space_that_got_more_room_is_tried_again(site: Site, monkeypatch:
             return bool(found[0].lost)
 
         assert (lost(5999), lost(6000), lost(None)) == (True, False, True)
+
+
+def test_plans_leave_room_for_what_a_person_is_to_bring(tmp_path: Path) -> None:
+    """Where nobody knows when it comes: its target has so much less room, its source no more than now."""
+    site = Site(tmp_path, windows="by_hand: true")
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        before = {space.name: space.free_bytes for space in watch.connector.catalog().spaces}
+        coming = Counter[str]()
+        for row in ledger.moves.rows(proposal_id=number):
+            assert row.state is MoveState.HANDED_OVER
+            coming[row.move.to_space] += row.move.size_bytes + row.move.route.transient_bytes
+        assert coming["ssd"]
+        planning = watch.plan()
+        assert planning is not None
+        for space in planning.situation.spaces:
+            free = before[space.name]
+            assert free is not None
+            assert space.free_bytes == free - coming[space.name]

@@ -16,6 +16,7 @@ import pytest
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, SentRow
 from agent.ledger.state_names import WAITING_MOVES
+from agent.model.approvals import NONE, Conditions
 from agent.model.states import MoveState
 from agent.moving.precheck import FactReader, PrecheckFacts
 from agent.planning.allowance import limits_of
@@ -178,11 +179,15 @@ def test_a_move_that_no_window_can_hold_is_skipped_with_the_reason(tmp_path: Pat
         assert "a window may copy for 10 s" in row.reason
 
 
-def test_no_look_carries_a_move_out_of_its_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("of_approval", [False, True], ids=["of the database", "of the approval"])
+def test_no_look_carries_a_move_out_of_its_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_approval: bool
+) -> None:
     """A catalog takes minutes between the decision and the first statement: the move waits for the next window."""
-    site = Site(tmp_path, windows='windows: ["00:00-01:00", "02:00-03:00"]')
+    windows = ("00:00-01:00", "02:00-03:00")
+    site = Site(tmp_path, windows="" if of_approval else f"windows: {list(windows)}")
     with site.agent() as (watch, ledger):
-        number = site.approved(watch, ledger)
+        number = site.approved(watch, ledger, Conditions(windows=windows, time_zone="UTC") if of_approval else NONE)
         site.clock.sleep((site.clock.now().replace(hour=0, minute=50) - site.clock.now()).total_seconds())
         read = FactReader.read
 
