@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_a_command_line_in_a_block_can_be_typed(name: str, typed: tuple[str, ...
     line = " ".join(typed)
     own = takewhile(lambda word: word not in {">", "|", "&&"}, typed)
     words = ["1" if BLANK.fullmatch(word) else word for word in own]
-    command: Any = get_command(whole_app())
+    command = _command_line()
     while hasattr(command, "commands"):
         while words and words[0].startswith("--"):
             words = words[2:] if words[0] in {"--config", "--database"} else words[1:]
@@ -91,6 +92,12 @@ def test_a_command_line_in_a_block_can_be_typed(name: str, typed: tuple[str, ...
         return  # --help
     except WRONG_USE as error:
         raise AssertionError(f"{name} shows `hotplace {line}`: {error}") from error
+
+
+@cache
+def _command_line() -> Any:  # typer's own class
+    """The whole command line, made once for all lines of all pages."""
+    return get_command(whole_app())
 
 
 def options_of(command: Any) -> set[str]:  # typer's own record
