@@ -512,11 +512,14 @@ class Oracles:
         forged = {row.proposal_id for row in rows if self._is_forged(agent, row.proposal_id)}
         of_forged = {row.id for row in rows if row.proposal_id in forged}
         forged |= {row.proposal_id for row in rows if row.move.undoes in of_forged}  # what would take such a move back
+        # A move is paused while another database answers, until a person says what that is; its proposal waits with it.
+        foreign = [row for row in rows if row.fingerprint != self._site.server.fingerprint]
+        elsewhere = {row.proposal_id for row in foreign if row.state in ACTIONABLE}
         for row in rows:
             self._site.report.moves[row.state] += 1
             if row.state in ACTIONABLE and row.fingerprint != self._site.server.fingerprint:
                 self._out_of_reach.add(row.move.key)  # no agent may touch it, though here one server plays both
-            self._check(JUDGED, row.state not in AWAITING_OUTCOME or row.proposal_id in forged,
+            self._check(JUDGED, row.state not in AWAITING_OUTCOME or row.proposal_id in forged | elsewhere,
                         f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
             if row.proposal_id not in forged:
                 self._true_state(agent, row, sent=bool(steps[row.id]))
