@@ -24,7 +24,7 @@ from connectors.kit.contract import SpaceFull
 from connectors.model.moves import Bundle, ByHand, Route, Step, UnitKind
 from connectors.simulated.mover import SimulatedSession
 from policies.model.moves import MoveReason
-from tests.simulation.site import MINUTE, MINUTE, Site
+from tests.simulation.site import MINUTE, Site
 
 MB = 10**6
 COLD, HOT, FILLER = ('"lab"."t5"', '"lab"."t6"'), '"lab"."t0"', '"lab"."t7"'
