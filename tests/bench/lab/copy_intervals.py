@@ -1,9 +1,9 @@
 """Do copies and locks take as long as their intervals say, and does any lock last longer than its approval allows?
 
 The tables and indexes of ``copy_time`` go there and back, on idle disks and while sessions read, with one ledger: each
-move teaches the interval of the next. Approvals allow a lock as long as ``maximum_stall`` is by default; a move that may
-keep others out for longer is refused by the executor, and then approved by naming its time, as a person would. What was
-said is of the stored proposal, what came is of the journal.
+move teaches the interval of the next. Approvals allow a lock as long as ``maximum_stall`` is by default; a move that
+may keep others out for longer is approved by naming the upper end of its interval, as a person would. What was said is
+of the stored proposal, what came is of the journal.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from statistics import median
 
 from agent.config.models import MAXIMUM_STALL_SECONDS
 from agent.ledger.rows import MoveRow
-from agent.model.approvals import NONE, Conditions
+from agent.model.approvals import Conditions
 from agent.model.states import MoveState
 from agent.sampling.prediction_errors import stalled_seconds
 from connectors.model.formatting import format_seconds
 from policies.model.settings import Pin
-from tests.bench.lab.copy_time import CLIENTS, IDLE_SECONDS, POLICY, pin, load, tables
+from tests.bench.lab.copy_time import CLIENTS, IDLE_SECONDS, POLICY, load, pin, tables
 from tests.bench.lab.figures import table
 from tests.bench.lab.headline import look_up
 from tests.bench.lab.hotplace import ORIGIN, WHO, Hotplace, watching
@@ -93,25 +93,23 @@ def _rounds(agent: Hotplace, when: str, units: Sequence[str]) -> tuple[list[Seen
             pin(agent, units, where)
             some, is_named = _moved(agent, when)
             seen += some
-            if is_named:
-                named += 1
-                seen += _moved(agent, when, named=True)[0]
+            named += is_named
     return seen, named
 
 
-def _moved(agent: Hotplace, when: str, *, named: bool = False) -> tuple[list[Seen], bool]:
-    """Plan, approve with the usual limit or with a named one, carry out; whether a move still needs a named time."""
+def _moved(agent: Hotplace, when: str) -> tuple[list[Seen], bool]:
+    """Plan, approve with the usual limit or with a named one, carry out; whether a time had to be named."""
     number = agent.watch.propose(agent.plan())
     if number is None:
         return [], False
     row = agent.ledger.proposals.row(number)
     longest = max((each.stall_interval_seconds or (0.0, 0.0))[1] for each in row.proposal.moves)
-    allowed = longest if named else MAXIMUM_STALL_SECONDS
-    conditions = Conditions(most_stall_seconds=allowed) if allowed else NONE
+    allowed = max(longest, MAXIMUM_STALL_SECONDS)
+    conditions = Conditions(most_stall_seconds=allowed)
     agent.ledger.proposals.approve(number, who=WHO, origin=ORIGIN, digest=row.digest, conditions=conditions)
     rows = agent.carry_out()
     arrived = [_seen(agent, when, each, allowed) for each in rows if each.state is MoveState.PLACED]
-    return arrived, longest > allowed
+    return arrived, longest > MAXIMUM_STALL_SECONDS
 
 
 def _seen(agent: Hotplace, when: str, row: MoveRow, allowed: float) -> Seen:
