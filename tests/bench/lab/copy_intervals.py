@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from statistics import median
 
 from agent.config.models import MAXIMUM_STALL_SECONDS
@@ -23,7 +24,7 @@ from policies.model.settings import Pin
 from tests.bench.lab.copy_time import CLIENTS, IDLE_SECONDS, POLICY, load, pin, tables
 from tests.bench.lab.figures import table
 from tests.bench.lab.headline import look_up
-from tests.bench.lab.hotplace import ORIGIN, WHO, Hotplace, watching
+from tests.bench.lab.hotplace import ORIGIN, WHO, Hotplace, NotPlaced, watching
 from tests.bench.lab.load import Group, Workload
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import MAJOR, running_rig
@@ -98,17 +99,23 @@ def _rounds(agent: Hotplace, when: str, units: Sequence[str]) -> tuple[list[Seen
 
 
 def _moved(agent: Hotplace, when: str) -> tuple[list[Seen], bool]:
-    """Plan, approve with the usual limit or with a named one, carry out; whether a time had to be named."""
+    """Plan, approve with the usual limit or with a named one, carry out; whether a time had to be named.
+
+    Raises:
+        NotPlaced: none of the moves arrived.
+    """
     number = agent.watch.propose(agent.plan())
     if number is None:
         return [], False
     row = agent.ledger.proposals.row(number)
     longest = max((each.stall_interval_seconds or (0.0, 0.0))[1] for each in row.proposal.moves)
-    allowed = max(longest, MAXIMUM_STALL_SECONDS)
+    allowed = max(float(ceil(longest)), MAXIMUM_STALL_SECONDS)
     conditions = Conditions(most_stall_seconds=allowed)
     agent.ledger.proposals.approve(number, who=WHO, origin=ORIGIN, digest=row.digest, conditions=conditions)
     rows = agent.carry_out()
     arrived = [_seen(agent, when, each, allowed) for each in rows if each.state is MoveState.PLACED]
+    if not arrived:
+        raise NotPlaced("; ".join(f"{each.move.key}: {each.state}, {each.reason}" for each in rows) or "no moves ran")
     return arrived, longest > MAXIMUM_STALL_SECONDS
 
 
