@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from math import ceil
 from statistics import median
 
@@ -31,7 +32,7 @@ from tests.bench.lab.rig import MAJOR, running_rig
 from tests.bench.measurement import Measurement
 
 GOAL, WIDTH_GOAL = 0.9, 4.0
-ROUNDS = 2  # there and back, idle as well as busy: 48 moves of six units
+ROUNDS = 2  # there and back, each of other tables, idle as well as busy: 48 moves of six units
 LOAD_SECONDS = 400.0  # at most
 TAUGHT = 20  # moves after which intervals are to be narrow
 COMMAND = "python -m tests.bench.lab copy_intervals"
@@ -71,25 +72,26 @@ class Seen:
 
 def run(pace: Pace, *, major: int = MAJOR) -> tuple[list[Seen], int]:
     """All moves in their order, and how many approvals were refused until a person named the time."""
-    made = tables(pace)
-    (hot, warm), moved = made[:2], made[2:]
-    units = [unit for each in moved for unit in each.units]
+    hot, warm, *moved = tables(pace)
+    # What was approved once and still settles is not proposed again: each round has tables of its own.
+    sets = [[replace(each, name=f"{each.name}_{number}") for each in moved] for number in range(2 * ROUNDS)]
+    units = [[unit for each in some for unit in each.units] for some in sets]
     work = Workload(groups=(Group(scripts=(look_up(hot, 2), look_up(warm, 1)), clients=CLIENTS),))
     with running_rig(pace, major=major) as rig:
-        rig.fill(made)
+        rig.fill((hot, warm, *chain.from_iterable(sets)))
         with watching(rig, name="intervals", policy=POLICY) as agent:
             agent.observe(IDLE_SECONDS)
-            seen, named = _rounds(agent, "idle", units)
+            seen, named = _rounds(agent, "idle", units[:ROUNDS])
             with load(rig, work, LOAD_SECONDS):
                 pin(agent, (*hot.units, *warm.units), Pin.NEVER)
                 agent.observe(pace.observe_seconds)
-                more, named_busy = _rounds(agent, "busy", units)
+                more, named_busy = _rounds(agent, "busy", units[ROUNDS:])
     return seen + more, named + named_busy
 
 
-def _rounds(agent: Hotplace, when: str, units: Sequence[str]) -> tuple[list[Seen], int]:
+def _rounds(agent: Hotplace, when: str, sets: Sequence[Sequence[str]]) -> tuple[list[Seen], int]:
     seen, named = [], 0
-    for _ in range(ROUNDS):
+    for units in sets:
         for where in (Pin.MUST, Pin.NEVER):
             pin(agent, units, where)
             some, is_named = _moved(agent, when)
