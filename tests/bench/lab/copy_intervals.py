@@ -23,7 +23,7 @@ from agent.sampling.prediction_errors import stalled_seconds
 from connectors.model.formatting import format_seconds
 from policies.model.settings import Pin
 from tests.bench.lab.copy_time import CLIENTS, IDLE_SECONDS, POLICY, load, pin, tables
-from tests.bench.lab.figures import table
+from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import look_up
 from tests.bench.lab.hotplace import ORIGIN, WHO, Hotplace, NotPlaced, watching
 from tests.bench.lab.load import Group, Workload
@@ -97,6 +97,7 @@ def _rounds(agent: Hotplace, when: str, sets: Sequence[Sequence[str]]) -> tuple[
             some, is_named = _moved(agent, when)
             seen += some
             named += is_named
+            say(f"  {when}, {where}: {len(some)} of {len(units)} moves arrived")
     return seen, named
 
 
