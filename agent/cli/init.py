@@ -229,7 +229,7 @@ def _chosen(session: Session, name: str) -> list[NoticeConfig]:
         raise CommandError(
             f"no channel is named {name!r}; configured: {known}" if known else "no channel for notices is configured",
             code=ExitCode.CONFIGURATION,
-            advice=f"Add it under notices in {session.config_path}; `hotplace init` shows how.",
+            advice=f"Add it under notices in {session.config_path}; `hotplace init --full` shows how.",
         )
     return chosen
 
