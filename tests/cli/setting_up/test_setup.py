@@ -67,7 +67,7 @@ def test_a_verifier_is_as_postgresql_makes_it() -> None:
 
 
 def test_who_runs_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is psql, as the administrator's user of this machine; over TCP as that role. It asks only where a person is."""
+    """It is psql, as the administrator's user of this machine; over TCP as that role. It asks only a person."""
     made = PostgresqlSetUp().program
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("getpass.getuser", lambda: "anna")
