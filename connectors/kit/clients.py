@@ -89,11 +89,11 @@ SQLPLUS = Client(
 )
 SQLCMD = Client(
     run_with=(
-        "sqlcmd -S SERVER -d DATABASE -b -x -i FILE, on Windows with -f 65001 if names are not ASCII; "
+        "sqlcmd -S SERVER -d DATABASE -b -x -i FILE, on Windows -f 65001 if names are not ASCII; "
         "-b stops at the first error, -x leaves $ in names alone"
     ),
     # Several statements of one batch, with or without a transaction, end at the first that fails.
-    # sqlcmd begins with QUOTED_IDENTIFIER OFF, by which indexes that need it fail. Without -x the client has put another
+    # sqlcmd begins with QUOTED_IDENTIFIER OFF, by which indexes that need it fail. Without -x it has put another
     # text in place of $(SQLCMDUSER), and may do so with names.
     opening=(
         "SET QUOTED_IDENTIFIER, ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL ON;",
