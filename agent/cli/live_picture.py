@@ -168,7 +168,9 @@ class Watching:
             sending=look_from_outside(ledger, self.database, daemon, now, dry_run=self._dry_run),
             daemon=daemon,
             under_way=under_way_of(ledger, self.database, now),
-            proposals=ledger.proposals.rows(database=name, states=OPEN_PROPOSALS),
+            proposals=[
+                row for row in ledger.proposals.rows(database=name, states=OPEN_PROPOSALS) if not row.has_expired(now)
+            ],
             moves=ledger.moves.rows(database=name, states=UNDER_WAY),
             ranking=self._ranking(),
             waiting_now=self.curves.waiting_now,
