@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
-from connectors.kit.population import KindLook, Population, SessionKinds
+from connectors.kit.population import KindLook, OpenAges, Population, SessionKinds
 from connectors.model.observation import I64, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
@@ -92,6 +92,7 @@ class StatisticsSampler:
         self._clock = clock
         self._population = Population()
         self._kinds = SessionKinds()
+        self._open_ages = OpenAges()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
         self._others_seconds, self._others_at = 0.0, math.nan  # of processors that other programs used, and until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
@@ -124,6 +125,7 @@ class StatisticsSampler:
                 if timing or name not in _NEED_IO_TIMING
             },
             **self._processors(monotonic),
+            **self._open_ages.total(kinds, monotonic),
             **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
         }
         return Sample(
