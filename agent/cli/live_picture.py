@@ -165,7 +165,9 @@ class Watching:
             dry_run=self._dry_run,
             daemon=daemon_of(ledger, self.database, now),
             under_way=under_way_of(ledger, self.database, now),
-            proposals=ledger.proposals.rows(database=name, states=OPEN_PROPOSALS),
+            proposals=[
+                row for row in ledger.proposals.rows(database=name, states=OPEN_PROPOSALS) if not row.has_expired(now)
+            ],
             moves=ledger.moves.rows(database=name, states=UNDER_WAY),
             ranking=self._ranking(),
             waiting_now=self.curves.waiting_now,

@@ -30,7 +30,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@command(HelpGroup.LOOK, "hotplace top --every 1s")
+@command(HelpGroup.LOOK, "hotplace top --every 1s", reads=True)
 def top(
     session: Session,
     once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,

@@ -37,7 +37,7 @@ from connectors.kit.contract import (
     TriesMoves,
 )
 from connectors.kit.files import is_read_by_others
-from connectors.kit.findings import Finding, Remedy, Severity
+from connectors.kit.findings import Finding, Remedy, RemedyKind, Severity
 from connectors.kit.registry import install_command
 from connectors.kit.settings import SecretSource, SecretUnavailable
 from connectors.model.blocks import SeesValues
@@ -320,13 +320,39 @@ def _examine_watching(database: DatabaseConfig, clock: Clock, *, tries: bool) ->
             moves_too = database.move_connection is None and not database.by_hand
             findings, catalog = connector.doctor(), connector.catalog()
             findings = _without_foreign_spaces(findings, database, catalog)
-            yield from (finding for finding in findings if moves_too or not finding.about_moving)
+            yield from _of_watching(findings, database, moves_too=moves_too, tries=tries)
             yield from values_finding(database, connector)
             yield from _storage(database, catalog)
             if moves_too and tries:
                 yield from _trial(database, connector, catalog)
     except HotplaceError as error:
         yield _error_finding(error, WATCHING)
+
+
+def _of_watching(
+    findings: Sequence[Finding], database: DatabaseConfig, *, moves_too: bool, tries: bool
+) -> Iterator[Finding]:
+    """Findings of the login that watches. What it lacks to move is no right to give it: another login is to move.
+
+    Args:
+        findings: of the connector.
+        database: that it watches.
+        moves_too: there is no ``move_connection``, so it would move as well.
+        tries: ``dry_run`` is off, so moves are wanted now.
+    """
+    wrong = (each for each in findings if each.about_moving and each.severity is not Severity.OK)
+    lacking = [each.code for each in wrong if each.mends.kind is not RemedyKind.HARMLESS]
+    yield from (each for each in findings if not each.about_moving or (moves_too and each.code not in lacking))
+    if not moves_too or not lacking:
+        return
+    sentence = "there is no move_connection, and the login of connection may not move everything: it only watches"
+    remedy = (
+        "Leave that login as it is. Make one that moves, and name it as move_connection: hotplace setup "
+        f"{database.engine}, or the scripts of: hotplace deploy privileges --engine {database.engine}"
+    )
+    values = {"lacking": ", ".join(sorted(set(lacking)))}
+    say = Finding.warning if tries else Finding.info
+    yield say("move_connection_missing", sentence, remedy, about_moving=True, values=values)
 
 
 def _trial(database: DatabaseConfig, connector: Connector, catalog: Catalog) -> tuple[Finding, ...]:

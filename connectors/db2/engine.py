@@ -141,6 +141,7 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "port", "dbname", "user", "password"),
     sample_spaces=("SSD_GROUP", "IBMSTOGROUP"),
     must_agree=("move_by", "folders"),  # what spaces and bundles are
     inheritance=Inheritance(

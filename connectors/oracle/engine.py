@@ -111,6 +111,7 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "port", "service", "user", "password"),
     sample_spaces=("FAST_DATA", "USERS"),
     must_agree=("move_by", "places"),  # what spaces and bundles are
     prefetched_wait_share=0.0,  # waits of scans are in the measured waits of each unit

@@ -118,6 +118,7 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "port", "database", "user", "password"),
     sample_spaces=("SSD", "PRIMARY"),
     must_agree=("move_by", "disks", "partitions"),  # what spaces and bundles are
     prefetched_wait_share=0.0,  # waits behind read-ahead are in the measured waits of each unit
