@@ -1,7 +1,7 @@
 """Brings in the system packages that some tests need: run as ``python -m tests.components`` by ``make test``.
 
-``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs. ``--loads``: only loads of others that
-the laboratory can run, which nothing else brings in.
+``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs. ``--loads``: only loads of others
+that the laboratory can run, which nothing else brings in.
 
 As root on Debian they are installed; anywhere else they are named in one line, and the tests that need them skip and
 say so.
