@@ -51,7 +51,9 @@ def run(pace: Pace, *, major: int = MAJOR) -> list[Ran]:
         found = [_measured(rig, rows, "all hdd")]
         with _running(rig, rows, pace), watching(rig, policy=FULL_POLICY) as agent:
             agent.observe(pace.warm_seconds + pace.observe_seconds)
-            _, moved = agent.decide(strict=False)
+            planning, moved = agent.decide(strict=False)
+        plan = planning.plan
+        say(f"  plan: {len(plan.moves)} moves, {plan.wait_saved_per_hour:,.0f} of {plan.wait_per_hour:,.0f} s an hour")
         for row in moved:
             say(f"  hotplace moved {row.move.key} to {row.move.to_space}: {row.state}")
         found.append(_measured(rig, rows, "hotplace"))
