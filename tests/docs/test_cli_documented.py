@@ -115,12 +115,6 @@ def whole() -> Any:
     return get_command(whole_app())
 
 
-@cache
-def _command_line() -> Any:  # typer's own class
-    """The whole command line, made once for all lines of all pages."""
-    return get_command(whole_app())
-
-
 def options_of(command: Any) -> set[str]:  # typer's own record
     """Every option that a command takes."""
     own = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
