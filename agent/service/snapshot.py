@@ -21,12 +21,13 @@ from agent.moving.leftovers import Leftover
 from agent.moving.progress import RunningMove
 from agent.planning.ranking import UnitStanding
 from agent.planning.read_times import tiers_shown
-from agent.sampling.sampler import Cycle
+from agent.sampling.sampler import Cycle, IntervalFigures
 from agent.service.notifier import Waiting
 from agent.service.process import start_of
 from agent.service.sending import Sending, SendingFacts, judge
 from agent.service.server_facts import ServerChange
 from connectors.model.observation import Identity, RoleFigures
+from policies.evidence.prices import is_measured, waited_seconds
 from policies.model.plan import Plan
 
 FAILS_SECONDS = 900.0  # of a job, before a notice is sent; as the alert HotplaceJobFails has it
@@ -99,6 +100,10 @@ class Snapshot:
     storage: Storage | None = None  # tiers carry calibrated speeds
     cycle: Cycle | None = None
     roles: tuple[RoleFigures, ...] = ()  # averaged
+    waiting_sessions: float = math.nan  # for reads, in the last interval that counted; NaN: not measured
+    wait_seconds: float = 0.0  # for reads, since start
+    role_wait_seconds: Counter[tuple[str, str]] = field(default_factory=Counter)  # since start, by role and name
+    sync_reads: Counter[str] = field(default_factory=Counter)  # since start, by tier
     worth: Worth | None = None  # of the last plan
     standing: UnitStanding | None = None  # of the last plan
     hottest_tenths: Mapping[str, float] = field(default_factory=dict)  # units that are looked into -> share of reads
@@ -147,6 +152,17 @@ class Snapshot:
             return False
         under_way = 0.0 if self.sampling_since is None else (now - self.sampling_since).total_seconds()
         return under_way <= max(self.sample_seconds, SLOW_CYCLE_SECONDS)
+
+    def note_interval(self, figures: IntervalFigures) -> None:
+        """Let the counters of waits and reads grow by an interval that counted."""
+        self.waiting_sessions = figures.waiting_sessions
+        if figures.waiting_sessions >= 0:
+            self.wait_seconds += figures.waiting_sessions * figures.seconds
+        for role in figures.roles:
+            if is_measured(role):
+                self.role_wait_seconds[role.role, role.name] += waited_seconds(role) * figures.seconds
+        for tier, rate in figures.sync_reads.items():
+            self.sync_reads[tier] += rate * figures.seconds
 
     def note_success(self, job: str, now: datetime) -> None:
         """A job went well."""
