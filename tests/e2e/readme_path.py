@@ -1,8 +1,8 @@
 """README's commands, letter by letter, as a user of the system who may ``sudo`` to ``postgres``: to a plan, and a move.
 
-``python -m tests.e2e.readme_path --port 5432`` runs as root, on this machine or with ``--root TREE`` in a bare Debian 12
-(debootstrap, with python3-venv, postgresql-15 and sudo). It makes a stock cluster with a database ``app`` whose table is
-read through a small buffer pool, makes the user, and then types what README says. Times are lowered for the second half
+``python -m tests.e2e.readme_path --port 5432`` runs as root, on this machine or with ``--root TREE`` in a bare Debian
+12 (debootstrap, with python3-venv, postgresql-15 and sudo). It makes a stock cluster with a database ``app`` whose table
+is read through a small buffer pool, makes the user, and then types what README says. Times are lowered for the second half
 only: by three keys in the configuration that ``hotplace setup`` has written.
 """
 
@@ -43,6 +43,12 @@ VACUUM ANALYZE;
 LOAD = "\\set id random(1, 200000)\nSELECT filler FROM orders WHERE id = :id;\n"
 
 
+def say(text: str) -> None:
+    """To whoever runs this."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 class Machine:
     """Where the commands run."""
 
@@ -65,13 +71,13 @@ class Machine:
         if answer:
             words = f"printf '{answer}\\n' | script -qec {shlex.quote(words)} /dev/null"
         began = time.monotonic()
-        print(f"$ {command}", flush=True)
+        say(f"$ {command}")
         said = self.as_root(
             f"runuser -u {USER} -- env -i HOME={HOME} PATH=$PATH LANG=C.UTF-8 sh -ec {shlex.quote(words)}"
         )
         seconds = time.monotonic() - began
         self.spent += seconds
-        print(f"{said}({seconds:.1f} s)", flush=True)
+        say(f"{said}({seconds:.1f} s)")
         return said
 
     def begins(self, command: str) -> subprocess.Popen[str]:
@@ -120,9 +126,8 @@ def reader(machine: Machine) -> Iterator[None]:
     try:
         archive = subprocess.run(["git", "-C", str(ROOT), "archive", "HEAD"], capture_output=True, check=True).stdout
         (machine.files / "tmp/reader.tar").write_bytes(archive)
-        machine.as_root(
-            f"runuser -u {USER} -- mkdir {HOME}/hotplace && runuser -u {USER} -- tar -xf /tmp/reader.tar -C {HOME}/hotplace"
-        )
+        as_reader = f"runuser -u {USER} --"
+        machine.as_root(f"{as_reader} mkdir {HOME}/hotplace && {as_reader} tar -xf /tmp/reader.tar -C {HOME}/hotplace")
         yield
     finally:
         machine.as_root(f"rm -f /tmp/reader.tar /etc/sudoers.d/{USER}; userdel -r {USER} 2>&1 || true")
@@ -148,7 +153,7 @@ def walk(machine: Machine, port: int) -> None:
     said = machine.types(observe)
     assert "public.orders" in said
     assert machine.spent < MOST_SECONDS, f"{machine.spent:.0f} s to the first plan"
-    print(f"first plan after {machine.spent:.0f} s of machine time", flush=True)
+    say(f"first plan after {machine.spent:.0f} s of machine time")
     machine.types(with_sql)
     both, dry_run, run, proposals, approve, outcomes, undo = commands_of("Letting it move")
     assert "ready: hotplace run" in machine.types(both + at)
@@ -165,7 +170,7 @@ def walk(machine: Machine, port: int) -> None:
     finally:
         daemon.terminate()
         daemon.wait(60)
-    print("README's path was walked to its end", flush=True)
+    say("README's path was walked to its end")
 
 
 def main(arguments: Sequence[str]) -> None:
