@@ -1,9 +1,9 @@
 """README's commands, letter by letter, as a user of the system who may ``sudo`` to ``postgres``: to a plan, and a move.
 
-``python -m tests.e2e.readme_path --port 5432`` runs as root, on this machine or with ``--root TREE`` in a bare Debian
-12 (debootstrap, with python3-venv, postgresql-15 and sudo). It makes a stock cluster with a database ``app`` whose table
-is read through a small buffer pool, makes the user, and then types what README says. Times are lowered for the second half
-only: by three keys in the configuration that ``hotplace setup`` has written.
+``python -m tests.e2e.readme_path --port 5432`` runs as root, on this machine or with ``--root TREE`` in a bare
+Debian 12 (debootstrap, with python3-venv, postgresql-15 and sudo). It makes a stock cluster with a database ``app``
+whose table is read through a small buffer pool, makes the user, and then types what README says. Times are lowered
+for the second half only: by keys below the configuration that ``hotplace setup`` has written.
 """
 
 from __future__ import annotations
