@@ -107,6 +107,13 @@ def test_reads_are_priced_where_units_were(
     assert found.after.waited == pytest.approx([4.0] * 5)
     assert found.after.moved == pytest.approx([900 * SLOW * 1.01 / each] * 5)
     assert found.after.elsewhere == pytest.approx([1000 * FAST * 1.01 / each] * 5)
+    days, units = EvidenceReader(ledger, "shop", homes(ledger), look.joint).history(*look.history)
+    assert days.expected == pytest.approx([each] * 10)
+    assert units is not None
+    assert units.until.tolist() == days.at.tolist()
+    assert (units.until - units.since).tolist() == [60.0] * 10
+    assert units.moved == pytest.approx([990] * 10)
+    assert units.every == pytest.approx([2200] * 10)
 
 
 def test_the_parts_of_a_split_table_are_priced_where_the_table_was(
@@ -222,7 +229,7 @@ def test_what_can_be_measured_no_longer_is_judged_by_less(
     ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Harm by three standard errors is looked at again, and called hurt at the last look."""
-    monkeypatch.setattr(settling, "estimate", lambda *_, **__: an_effect(0.4, error=0.116))
+    monkeypatch.setattr(settling, "effect_of", lambda *_, **__: an_effect(0.4, error=0.116))
     before = {"transactions": 10.0, "reads": 33.0, "read_wait": 0.2}
     for row in moved:
         ledger.state.save_document("shop", work_before_proposal(row.proposal_id), before)
