@@ -252,7 +252,7 @@ def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
         labels=("database", "role", "name"),
     )
     for snapshot in snapshots:
-        for (role, name), seconds in dict(snapshot.role_wait_seconds).items():
+        for (role, name), seconds in snapshot.role_wait_seconds.items():
             wait.add_metric([snapshot.database, role, name], seconds)
     yield wait
 
@@ -280,7 +280,7 @@ def _waits(snapshots: list[Snapshot]) -> Iterator[Metric]:
             waited.add_metric([snapshot.database], snapshot.wait_seconds)
         if snapshot.worth is not None:
             waiting.add_metric([snapshot.database, "modelled"], snapshot.worth.wait_per_hour / HOUR)
-        for tier, count in dict(snapshot.sync_reads).items():
+        for tier, count in snapshot.sync_reads.items():
             reads.add_metric([snapshot.database, tier], count)
     yield from (waiting, waited, reads)
 

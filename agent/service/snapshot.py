@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
@@ -102,8 +102,8 @@ class Snapshot:
     roles: tuple[RoleFigures, ...] = ()  # averaged
     waiting_sessions: float = math.nan  # for reads, in the last interval that counted; NaN: not measured
     wait_seconds: float = 0.0  # for reads, since start
-    role_wait_seconds: Counter[tuple[str, str]] = field(default_factory=Counter)  # since start, by role and name
-    sync_reads: Counter[str] = field(default_factory=Counter)  # since start, by tier
+    role_wait_seconds: Mapping[tuple[str, str], float] = field(default_factory=dict)  # since start, by role and name
+    sync_reads: Mapping[str, float] = field(default_factory=dict)  # since start, by tier
     worth: Worth | None = None  # of the last plan
     standing: UnitStanding | None = None  # of the last plan
     hottest_tenths: Mapping[str, float] = field(default_factory=dict)  # units that are looked into -> share of reads
@@ -158,11 +158,9 @@ class Snapshot:
         self.waiting_sessions = figures.waiting_sessions
         if figures.waiting_sessions >= 0:
             self.wait_seconds += figures.waiting_sessions * figures.seconds
-        for role in figures.roles:
-            if is_measured(role):
-                self.role_wait_seconds[role.role, role.name] += waited_seconds(role) * figures.seconds
-        for tier, rate in figures.sync_reads.items():
-            self.sync_reads[tier] += rate * figures.seconds
+        roles = {(each.role, each.name): waited_seconds(each) for each in figures.roles if is_measured(each)}
+        self.role_wait_seconds = _grown(self.role_wait_seconds, roles, figures.seconds)
+        self.sync_reads = _grown(self.sync_reads, figures.sync_reads, figures.seconds)
 
     def note_success(self, job: str, now: datetime) -> None:
         """A job went well."""
@@ -191,6 +189,14 @@ class Snapshot:
         self.waiting = tuple(_waiting_of(row) for row in undecided)
         first = min((row.proposal for row in undecided), key=lambda proposal: proposal.expires_at, default=None)
         self.undecided = None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+
+
+_K = TypeVar("_K")
+
+
+def _grown(counters: Mapping[_K, float], rates: Mapping[_K, float], seconds: float) -> dict[_K, float]:
+    """Counters after an interval: replaced, never changed, for other threads."""
+    return {**counters, **{key: counters.get(key, 0.0) + rate * seconds for key, rate in rates.items()}}
 
 
 def _waiting_of(row: ProposalRow) -> Waiting:

@@ -9,6 +9,7 @@ for the second half only: by keys below the configuration that ``hotplace setup`
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -20,7 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 USER, HOME = "reader", "/home/reader"
-MOST_SECONDS = 240.0  # of machine time, from the first command to the first plan
+MOST_SECONDS = 240.0  # of processor time and watching, from the first command to the first plan
+WATCHED_SECONDS = 60.0
 LOWERED = """\
     sample_every: 2s
     plan_every: 10s
@@ -55,7 +57,7 @@ class Machine:
     def __init__(self, root: Path | None) -> None:
         self._inside = [] if root is None else ["chroot", str(root)]
         self.files = Path("/") if root is None else root
-        self.spent = 0.0  # seconds in commands of the reader
+        self.wall, self.processor = 0.0, 0.0  # seconds in commands of the reader
 
     def as_root(self, command: str, text: str = "") -> str:
         """A command's output; it has to end well."""
@@ -70,13 +72,14 @@ class Machine:
         words = f"cd {HOME}/hotplace; export PATH={HOME}/hotplace-venv/bin:$PATH; {command}"
         if answer:
             words = f"printf '{answer}\\n' | script -qec {shlex.quote(words)} /dev/null"
-        began = time.monotonic()
+        began, times = time.monotonic(), os.times()
         say(f"$ {command}")
         said = self.as_root(
             f"runuser -u {USER} -- env -i HOME={HOME} PATH=$PATH LANG=C.UTF-8 sh -ec {shlex.quote(words)}"
         )
-        seconds = time.monotonic() - began
-        self.spent += seconds
+        seconds, after = time.monotonic() - began, os.times()
+        self.wall += seconds
+        self.processor += after.children_user + after.children_system - times.children_user - times.children_system
         say(f"{said}({seconds:.1f} s)")
         return said
 
@@ -152,8 +155,9 @@ def walk(machine: Machine, port: int) -> None:
     assert "ready: hotplace run" in said
     said = machine.types(observe)
     assert "public.orders" in said
-    assert machine.spent < MOST_SECONDS, f"{machine.spent:.0f} s to the first plan"
-    say(f"first plan after {machine.spent:.0f} s of machine time")
+    took = f"{machine.processor:.0f} s of processor time, {machine.wall:.0f} s in all"
+    say(f"the first plan: {took}")
+    assert machine.processor + WATCHED_SECONDS < MOST_SECONDS, took
     machine.types(with_sql)
     both, dry_run, run, proposals, approve, outcomes, undo = commands_of("Letting it move")
     assert "ready: hotplace run" in machine.types(both + at)

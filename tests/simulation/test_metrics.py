@@ -250,8 +250,8 @@ def test_waits_and_reads_are_counters(tmp_path: Path) -> None:
     with site.agent() as (watch, _):
         site.observe(watch)
         before = exposition(watch.snapshot)
-        watch.sample()
-        figures = watch.snapshot.cycle and watch.snapshot.cycle.figures
+        site.clock.sleep(60.0)
+        figures = watch.sample().figures
         assert figures is not None
         after = exposition(watch.snapshot)
     waited, reads = "hotplace_wait_seconds_total", "hotplace_tier_sync_reads_total"
