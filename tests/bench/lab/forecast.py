@@ -50,8 +50,8 @@ from tests.simulation.site import Site
 
 SCALE = 0.5  # of the pace's
 WARM = 0.5  # of the pace's time to warm up: the buffer pool is small
-# Times the pace's time to warm up, before hotplace begins to watch: the hdd takes that long to fill the buffer pool with
-# what is asked for most. What only a cold pool misses would be forecast to be missed for ever.
+# Times the pace's time to warm up, before hotplace begins to watch: the hdd takes that long to fill the buffer pool
+# with what is asked for most. What only a cold pool misses would be forecast to be missed for ever.
 WARM_BEFORE = 2.5
 COMMAND = "python -m tests.bench.lab forecast"
 GOAL_ERROR, GOAL_COVERAGE, GOAL_WIDTH = 0.15, 0.9, 2.0
