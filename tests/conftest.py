@@ -26,6 +26,16 @@ gc.disable()  # while ten thousand tests are collected, nothing is garbage
 NO_SERVER = "no PostgreSQL server here: make setup or apt install postgresql"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is for ``make soak``, where it is not asked for (``-m soak``)."""
+    if "soak" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("soak")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: no search for garbage in the tests looks at it again."""
     gc.freeze()

@@ -335,6 +335,8 @@ def _unmodelled(situation: Situation) -> Iterator[str]:
     """What may hold sessions up and is in neither the forecast nor its interval."""
     yield "locks"
     yield "controllers that tiers share"
+    if situation.load != "open":  # its rate does not depend on how many there are
+        yield "clients in front of a pool"
     if not any(each.role is Role.LOG and is_measured(each) for each in situation.roles):
         yield "the log (its waits are not measured)"
     if isnan(situation.database.readers):

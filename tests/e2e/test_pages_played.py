@@ -5,7 +5,6 @@ A part of ``make soak``: it takes servers and a minute.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -23,10 +22,7 @@ from tests.ledger.conftest import servers as servers  # a fixture
 from tests.ledger.divided import divided_ledger
 from tests.ledger.servers import LedgerServers
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("HOTPLACE_PAGES"), reason="a part of make soak"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 PATIENCE = 60.0
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six"]
 
