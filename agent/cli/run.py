@@ -180,10 +180,14 @@ def make_pages(daemon: Daemon, session: Session) -> Pages:
 
     @cache
     def site() -> WebSite:
+        from agent.pages.pictures import last_day
         from agent.pages.site import WebSite
 
         documents = ServedDocuments(lambda: daemon.config, session.ledger, session.clock)
-        return WebSite(documents, daemon.snapshots, guarded=guarded, monotonic=time.monotonic)
+        return WebSite(
+            documents, daemon.snapshots, guarded=guarded, monotonic=time.monotonic,
+            history=lambda name, now: last_day(session.ledger, name, now),
+        )  # fmt: skip
 
     return lambda target: site().answer(target)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from math import isfinite
@@ -21,6 +22,7 @@ from agent.model.answers.watching import (
 from agent.model.states import ProposalState
 from agent.model.summary import named_lines
 from agent.model.units_of_measure import format_when
+from agent.pages.plots import VARIABLES, Figure
 from agent.service.sending import SAID_BESIDE
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import (
@@ -37,13 +39,21 @@ REFRESH_SECONDS = 5
 ROLES = {"log": "log", "temp": "temporary space", "undo": "undo space"}
 
 
-def render_page(status: StatusShown, top: TopShown, snapshots: Mapping[str, Snapshot], *, guarded: bool) -> str:
+def render_page(
+    status: StatusShown,
+    top: TopShown,
+    snapshots: Mapping[str, Snapshot],
+    history: Mapping[str, Sequence[Figure]],
+    *,
+    guarded: bool,
+) -> str:
     """The page of all databases; every text from a database is escaped.
 
     Args:
         status: the answer of ``hotplace status``.
         top: the answer of ``hotplace top``.
         snapshots: what each watch knows, by database.
+        history: pictures of the last day, by database.
         guarded: the reader has shown a password or a certificate, and may read who asked for what.
     """
     tops = {each.database: each for each in top.databases}
@@ -51,8 +61,11 @@ def render_page(status: StatusShown, top: TopShown, snapshots: Mapping[str, Snap
         _part(each, tops[each.database], snapshots.get(each.database), status.at, guarded=guarded)
         for each in status.databases
     ]
-    at = format_when(status.at)
-    return _template().render(status=status, at=at, parts=parts, refresh=REFRESH_SECONDS, guarded=guarded)
+    for number, part in enumerate(parts):  # an identifier is unique on a page
+        figures = history.get(part["name"], ())
+        part["history"] = [replace(figure, name=f"{figure.name}-{number}") for figure in figures]
+    shown = {"at": format_when(status.at), "refresh": REFRESH_SECONDS, "guarded": guarded, "colors": VARIABLES}
+    return _template().render(status=status, parts=parts, **shown)
 
 
 def _part(
