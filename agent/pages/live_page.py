@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -22,6 +23,7 @@ from agent.model.states import ProposalState
 from agent.model.summary import named_lines
 from agent.model.units_of_measure import format_when
 from agent.pages.plots import VARIABLES, Figure
+from agent.service.sending import SAID_BESIDE
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import (
     format_bytes,
@@ -56,7 +58,8 @@ def render_page(
     """
     tops = {each.database: each for each in top.databases}
     parts = [
-        _part(each, tops[each.database], snapshots.get(each.database), guarded=guarded) for each in status.databases
+        _part(each, tops[each.database], snapshots.get(each.database), status.at, guarded=guarded)
+        for each in status.databases
     ]
     for number, part in enumerate(parts):  # an identifier is unique on a page
         figures = history.get(part["name"], ())
@@ -65,10 +68,12 @@ def render_page(
     return _template().render(status=status, parts=parts, **shown)
 
 
-def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | None, *, guarded: bool) -> dict[str, Any]:
+def _part(
+    status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | None, at: datetime, *, guarded: bool
+) -> dict[str, Any]:
     """One database, as the template shows it."""
     daemon = status.daemon.status
-    troubles = () if daemon is None else (daemon.untrusted, daemon.error)
+    troubles = (_why_nothing_is_sent(status, snapshot, at), daemon and daemon.error)
     return {
         "name": status.database,
         "engine": status.engine,
@@ -82,6 +87,13 @@ def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | Non
         "moves": [_move(move, top, guarded=guarded) for move in top.moves],
         "units": top.units,
     }
+
+
+def _why_nothing_is_sent(status: DatabaseStatus, snapshot: Snapshot | None, at: datetime) -> str:
+    """What this agent itself knows, or else the ledger; "" where something may be sent, or a line beside says it."""
+    own = None if snapshot is None else snapshot.sending(at)
+    found = status.sending if own is None else own.shown
+    return "" if found.state in {"allowed", *SAID_BESIDE} else found.sentence
 
 
 def waits_of(snapshot: Snapshot) -> list[tuple[str, float]]:

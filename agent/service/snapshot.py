@@ -24,7 +24,7 @@ from agent.planning.read_times import tiers_shown
 from agent.sampling.sampler import Cycle, IntervalFigures
 from agent.service.notifier import Waiting
 from agent.service.process import start_of
-from agent.service.sending import Sending, SendingFacts, judge
+from agent.service.sending import Sending, SendingFacts, judge, said_by_agent
 from agent.service.server_facts import ServerChange
 from connectors.model.observation import Identity, RoleFigures
 from policies.evidence.prices import is_measured, waited_seconds
@@ -227,6 +227,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "failures": snapshot.failures,
         "error": snapshot.error or None,
         "untrusted": snapshot.untrusted or None,
+        "sending": None if snapshot.sending_facts is None else said_by_agent(snapshot.sending_facts, now),
         "jobs": [_plain(each) for each in _jobs_shown(snapshot.jobs)],
         "server_changes": [_plain(each) for each in _changes_shown(snapshot.server_changes)],
         "last_sample": cycle.taken_at.isoformat() if cycle else None,

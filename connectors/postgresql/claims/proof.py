@@ -6,14 +6,14 @@ The session of ``hotplace lab prove``: it makes, reads, compares and drops what 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 import psycopg
 from psycopg import sql
 
 from connectors.kit.contract import Clock, ConnectorError
-from connectors.kit.proving import Case, Row, Scratch, first_words, read_all_questions, read_cases
+from connectors.kit.proving import Case, OwnReads, Row, Scratch, first_words, read_all_questions, read_cases
 from connectors.kit.settings import answer_seconds
 from connectors.postgresql.errors import connection_broke, outcome_unknown, translate
 from connectors.postgresql.sampler import query_for
@@ -70,6 +70,18 @@ def describing(query: str) -> str:
     found = COPY.match(body)
     inner = PARAMETER.sub("NULL", found["query"] if found else body).replace("%%", "%")
     return f"SELECT * FROM ({inner}) AS q LIMIT 0"  # noqa: S608  # the connector's own text
+
+
+def own_reads(rows: Sequence[Row]) -> OwnReads:
+    """Of the result of EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON): of the executor, without what the planner read.
+
+    >>> own_reads([([{"Plan": {"Shared Read Blocks": 7, "Shared I/O Read Time": 2.5}}],)])
+    OwnReads(blocks=7.0, seconds=0.0025)
+    """
+    plan = rows[0][0][0]["Plan"]
+    # Until 16 the time is called by its short name; without track_io_timing there is none.
+    milliseconds_read = plan.get("Shared I/O Read Time", plan.get("I/O Read Time", 0.0))
+    return OwnReads(blocks=float(plan["Shared Read Blocks"]), seconds=float(milliseconds_read) / 1000)
 
 
 def _names(scratch: Scratch) -> dict[str, str]:
