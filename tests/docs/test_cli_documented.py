@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from itertools import takewhile
 from typing import Any
@@ -88,6 +89,7 @@ def fault_of(typed: Iterable[str], *, named_only: bool = False) -> str:
     """
     own = takewhile(lambda word: word not in {">", "|", "&&", "<"}, typed)
     words = ["1" if BLANK.fullmatch(word) else word for word in own]
+    command: Any = whole()
     while hasattr(command, "commands"):
         while words and words[0].startswith("--"):
             words = words[2:] if words[0] in {"--config", "--database"} else words[1:]
