@@ -103,7 +103,7 @@ def test_statements_are_on_paper(page: Page, told: Told) -> None:
     assert page.run("document.querySelectorAll('pre').length") == 3
     pdf = page.print()
     assert pdf.startswith(b"%PDF-")
-    assert pdf.count(b"/Type /Page\n") in range(2, 6)
+    assert pdf.count(b"/Type /Page\n") in {2, 3}
 
 
 def test_a_table_scrolls_within_itself_on_a_phone(page: Page, told: Told) -> None:
