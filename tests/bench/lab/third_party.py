@@ -11,11 +11,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.demo.load import HDD_SPACE
+from policies.model.plan import Verdict
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.hotplace import FULL_POLICY, watching
 from tests.bench.lab.pace import Pace
@@ -53,7 +55,8 @@ def run(pace: Pace, *, major: int = MAJOR) -> list[Ran]:
             agent.observe(pace.warm_seconds + pace.observe_seconds)
             planning, moved = agent.decide(strict=False)
         plan = planning.plan
-        say(f"  plan: {len(plan.moves)} moves, {plan.wait_saved_per_hour:,.0f} of {plan.wait_per_hour:,.0f} s an hour")
+        said = ", ".join(f"{Verdict(each).code} {count}" for each, count in Counter(plan.verdict.tolist()).items())
+        say(f"  plan: {plan.wait_saved_per_hour:,.0f} of {plan.wait_per_hour:,.0f} s an hour; {said}")
         for row in moved:
             say(f"  hotplace moved {row.move.key} to {row.move.to_space}: {row.state}")
         found.append(_measured(rig, rows, "hotplace"))
