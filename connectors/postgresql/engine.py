@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from connectors.kit import clients
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
@@ -98,6 +99,7 @@ ENGINE = Engine(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
     by_hand=FromFiles.of_module("connectors.postgresql.stored", not_read=NOT_READ, tables=TABLES),
+    client=clients.PSQL,
     proof=PROOF,
     set_up=PostgresqlSetUp(),
 )

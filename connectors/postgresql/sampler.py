@@ -19,6 +19,7 @@ import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
 from connectors.kit.population import KindLook, OpenAges, Population, SessionKinds
+from connectors.kit.rotation import Rest
 from connectors.model.observation import I64, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
@@ -90,6 +91,7 @@ class StatisticsSampler:
     def __init__(self, session: ReadSession, clock: Clock) -> None:
         self._session = session
         self._clock = clock
+        self._rest = Rest("reading the counters of all relations")
         self._population = Population()
         self._kinds = SessionKinds()
         self._open_ages = OpenAges()
@@ -103,10 +105,13 @@ class StatisticsSampler:
         """Four queries, and a fifth when TOAST tables have come or changed since the last time.
 
         Raises:
-            ConnectorError: a subclass that says what may be done.
+            TimedOut: the counters took longer than their share of the time, and the time of rest is not over.
+            ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
+        self._rest.check(monotonic)
+        with self._rest.reading(self._clock):
+            wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
         row = self._database_row()
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         kinds = self._kinds_of_sessions()

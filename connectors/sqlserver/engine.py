@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
+from connectors.kit.clients import SQLCMD
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
@@ -135,5 +136,6 @@ ENGINE = Engine(
         login=("password",),
     ),
     by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
+    client=SQLCMD,
     proof=PROOF,
 )

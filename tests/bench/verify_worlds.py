@@ -120,7 +120,9 @@ def _control(read_time: F64, generator: np.random.Generator) -> Control:
     slower = np.log(read_time[: len(read_time) // READING * READING].reshape(-1, READING).mean(axis=1))
     slower += _lasting(generator, len(slower), OWN_NOISE, 10.0 / READING)
     until = np.asarray((np.arange(len(slower)) * READING + READING - 1) * MINUTE, dtype=np.float64)
-    return Control(ids=("1", "2"), since=np.asarray(until - READING * MINUTE), until=until, slower=slower - slower.mean())
+    return Control(
+        ids=("1", "2"), since=np.asarray(until - READING * MINUTE), until=until, slower=slower - slower.mean()
+    )
 
 
 def _neighbours(generator: np.random.Generator, count: int) -> F64:
