@@ -25,6 +25,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("live")
     site = Site(folder)
     site.propose()
+    site.run("run", "--once")  # only what a daemon has seen has spaces
     (folder / "story").mkdir()
     with ledger_of_two_weeks(folder / "story") as (ledger, clock), opened(site) as documents:
         figures = last_day(ledger, DATABASE, clock.now())
