@@ -281,6 +281,16 @@ def _statement(block: str) -> NotedStatement:
     return NotedStatement("\n".join(lines[len(notes) :]), " ".join(note.removeprefix("-- ") for note in notes))
 
 
+def figures_of_session(rows: Sequence[Row]) -> OwnReads:
+    """Of the one row of a question ``session``: blocks, and seconds.
+
+    >>> figures_of_session([(7, 0.25)])
+    OwnReads(blocks=7.0, seconds=0.25)
+    """
+    ((blocks, seconds),) = rows
+    return OwnReads(blocks=float(blocks), seconds=float(seconds))
+
+
 def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
     """The proof by ``PACKAGE.proof`` (its functions are called as the fields are, ``open_session`` among them).
 

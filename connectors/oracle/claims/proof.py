@@ -6,11 +6,20 @@ The session of ``hotplace lab prove``: it makes, reads, compares and drops what 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from connectors.kit.contract import Clock
-from connectors.kit.proving import Case, Row, Scratch, read_all_questions, read_cases, without_head
+from connectors.kit.proving import (
+    Case,
+    OwnReads,
+    Row,
+    Scratch,
+    figures_of_session,
+    read_all_questions,
+    read_cases,
+    without_head,
+)
 from connectors.oracle.driver import connection_broke, load_driver, outcome_unknown, translate
 from connectors.oracle.names import plain
 from connectors.oracle.sessions import end, open_connection, probe
@@ -52,6 +61,11 @@ def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
     """
     before_containers = OF_CONTAINERS if version < CONTAINERS else frozenset()
     return before_containers | (frozenset({"cloud"}) if version < CLOUDS else frozenset())
+
+
+def own_reads(rows: Sequence[Row]) -> OwnReads:
+    """Of the question ``session``."""
+    return figures_of_session(rows)
 
 
 def describing(query: str) -> str:
