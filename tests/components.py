@@ -1,6 +1,7 @@
 """Brings in the system packages that some tests need: run as ``python -m tests.components`` by ``make test``.
 
-``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs.
+``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs. ``--loads``: only loads of others
+that the laboratory can run, which nothing else brings in.
 
 As root on Debian they are installed; anywhere else they are named in one line, and the tests that need them skip and
 say so.
@@ -77,6 +78,8 @@ COMPONENTS = (
     Component(("maven", "default-jdk-headless"), "grammars of Oracle's SQL", programs=("mvn", "javac")),
 )
 
+LOADS = (Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),)
+
 ACTIONLINT = Path(sys.prefix) / "go" / "actionlint"  # reads workflows; only where Go is installed
 ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 NODE = Path(sys.prefix) / "node"
@@ -116,8 +119,9 @@ def missing(components: Iterable[Component] = COMPONENTS) -> tuple[Component, ..
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Install or name what is missing; never a reason for ``make test`` to stop."""
-    whole = "--laboratory" not in arguments
-    wanted = [component for component in COMPONENTS if whole or component.laboratory]
+    whole = not {"--laboratory", "--loads"} & set(arguments)
+    known = LOADS if "--loads" in arguments else COMPONENTS
+    wanted = [each for each in known if whole or each.laboratory or each in LOADS]
     absent = missing(wanted)
     packages = [package for component in absent if not component.module for package in component.packages]
     if packages and os.geteuid() == 0 and shutil.which("apt-get"):

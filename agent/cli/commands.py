@@ -38,7 +38,16 @@ COMMANDS = {
         HelpGroup.SET_UP,
         "Run the main job on a private PostgreSQL, from an empty folder to a measured outcome.",
     ),
-    "init": Listed("init", HelpGroup.SET_UP, "Write a commented configuration to start from, readable by you only."),
+    "setup": Listed(
+        "setup",
+        HelpGroup.SET_UP,
+        "Make logins, passwords and a configuration for databases of a server, and examine them; asks what it lacks.",
+    ),
+    "init": Listed(
+        "init",
+        HelpGroup.SET_UP,
+        "Write a configuration to start from, readable by you only; `hotplace setup` asks and fills it in.",
+    ),
     "doctor": Listed(
         "init",
         HelpGroup.SET_UP,

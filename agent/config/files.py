@@ -165,7 +165,7 @@ def find_config(explicit: Path | None = None) -> Path:
     looked = ", ".join(str(place.absolute()) for place in places)
     raise ConfigError(
         [Problem("", f"no configuration file; looked for {looked}{because}")],
-        advice="`hotplace init` writes a commented one; --config or $HOTPLACE_CONFIG names another.",
+        advice="`hotplace setup ENGINE` makes one; --config or $HOTPLACE_CONFIG names another.",
     )
 
 

@@ -332,6 +332,7 @@ FUNCTIONS = {
     "buffer_pools": ("MON_GET_BUFFERPOOL", "how much buffer pools answer stays hidden"),
     "database": ("MON_GET_DATABASE", "a restart of the database shows only by falling counters"),
     "connections": ("MON_GET_CONNECTION", "how many sessions are in use stays hidden, which widens forecasts"),
+    "processors": ("ENV_GET_SYSTEM_RESOURCES", "how many processors there are stays hidden, which widens forecasts"),
     "storage_paths": ("ADMIN_GET_STORAGE_PATHS", "how much room storage groups have stays hidden"),
     "hosts": ("DB_MEMBERS", "file systems of several hosts that are numbered alike count as one"),
     "utilities": ("MON_GET_UTILITY", "reads of a backup or RUNSTATS are taken for demand"),

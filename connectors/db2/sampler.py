@@ -10,6 +10,9 @@ pool, and the counters of the space hold its reads and those of sessions. The nu
 but not their time, because a backup's requests are larger and wait for other devices. So each request for a table is
 taken to last as long as in the last interval without a backup.
 
+``CountedProcessors`` says what processors do for the database: TOTAL_CPU_TIME of its requests (without prefetchers and
+page cleaners), and the processors that are online on the hosts of its members.
+
 ``MonitorSampler`` takes the sample: every table, LOB object and index over all members, and every table space.
 
 ``read_statements`` and ``read_texts`` read single statements from the package cache of every member.
@@ -17,6 +20,7 @@ taken to last as long as in the last interval without a backup.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,9 +46,11 @@ from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
 from connectors.kit.findings import Remedy
 from connectors.kit.population import CountedSessions, SessionCounters
+from connectors.kit.rotation import Rest
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, Role, RoleFigures, Sample, SpaceFigures
 
+_USED = 7  # place of TOTAL_CPU_TIME in ``sql/database.sql``
 TEMPORARY = frozenset({"SYSTEMP", "USRTEMP"})
 LOG = "transaction log"
 
@@ -132,6 +138,41 @@ class UsualDirectReads:
         self._totals[number] = self._totals.get(number, 0.0) + max(0.0, seconds)
 
 
+MICROSECONDS = 1e6
+
+
+@dataclass(slots=True)
+class CountedProcessors:
+    """Processor seconds of requests, and processors times seconds, both cumulative."""
+
+    _online: float = 0.0  # over all hosts; 0: not known yet
+    _seconds: float = 0.0
+    _until: float = math.nan  # of the monotonic clock
+
+    def total(self, session: ReadSession, members: Sequence[Row], at: float) -> dict[str, float]:
+        """By their names in ``Sample.database``; none where this server, or login, does not tell.
+
+        Args:
+            session: asked for the processors until it has told.
+            members: rows of ``sql/database.sql``.
+            at: seconds of the monotonic clock.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        used = [row[_USED] for row in members if len(row) > _USED and row[_USED] is not None]
+        if not used or len(used) < len(members):
+            return {}
+        if not self._online:
+            rows = session.optional_rows("processors", doing="counting processors") or []
+            self._online = float(sum({host: int(online or 0) for _, host, online in rows}.values()))
+        if not self._online:
+            return {}
+        passed, self._until = at - self._until, at
+        self._seconds += 0.0 if math.isnan(passed) else self._online * passed
+        return {"processor_seconds": sum(map(int, used)) / MICROSECONDS, "processors_seconds": self._seconds}
+
+
 DISTURBING = frozenset({"RESTORE", "LOAD", "REORG", "RUNSTATS", "REDISTRIBUTE"})  # BACKUP reads past the pool
 DISTURBED_ALL = "samples_with_a_utility_on_everything"
 BACKUPS = "samples_with_a_backup"
@@ -161,25 +202,32 @@ class MonitorSampler:
         self._last_backup: str | None = None  # None: not asked yet; "": none was ever taken
         self._usual = UsualDirectReads()
         self._sessions = CountedSessions()
+        self._processors = CountedProcessors()
         self._uncounted = 0
+        self._rest = Rest("reading the counters of all tables and indexes")
 
     def sample(self, *, objects: bool = True) -> Sample:
-        """Six queries, whatever the number of objects.
+        """Six queries, whatever the number of objects, and one more at first.
 
         Args:
             objects: whether the server counts reads of each at all.
 
         Raises:
-            ConnectorError: a subclass that says what may be done.
+            TimedOut: the counters took longer than their share of the time, and the time of rest is not over.
+            ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        self._rest.check(monotonic)
         backups_before = self._backups
         # First: a utility that ends during the queries is still noted for the interval that it disturbed.
         self._watch_utilities()
-        tables = self._session.parts("sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables")
-        indexes = self._session.parts(
-            "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes"
-        )
+        with self._rest.reading(self._clock):
+            tables = self._session.parts(
+                "sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables"
+            )
+            indexes = self._session.parts(
+                "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes"
+            )
         spaces = self._session.rows("sample_spaces", doing="sampling table spaces")
         members = self._session.optional_rows("database", doing="sampling the database") or []
         ids, columns = by_unit(tables + indexes)
@@ -188,6 +236,7 @@ class MonitorSampler:
         connections = self._session.optional_rows("connections", doing="sampling connections")
         if connections is not None and members:
             database |= self._sessions.total(session_counters(connections), database, monotonic)
+        database |= self._processors.total(self._session, members, monotonic)
         self._watch_backups(members)
         database |= self._usual.totals(database, backup=self._backups > backups_before)
         # A rising counter instead of a flag: intervals are differences, and a flag that stays on would have none.

@@ -11,7 +11,8 @@ that are kept or brought as rows. Module ``rows`` takes the same format apart in
 the kernel names the process that listens: the postmaster (unix(7), SO_PEERCRED). Its own time, that of its processes
 and that of ended ones (proc(5), ``cutime`` and ``cstime``) make up the server's. A pooler listens on such sockets too,
 so only the process that has the session's own backend among its children counts as the postmaster. Quotas of control
-groups are ignored. What these processors do for everybody (proc(5), ``/proc/stat``) says what other programs leave.
+groups are ignored. What these processors do for everybody (proc(5), ``/proc/stat``) says what other programs leave;
+niced ones give way to a server that is not niced itself, so what they take is left too.
 
 ``open_connection`` makes the settings of every session, and ``ReadSession`` is one that cannot write.
 """
@@ -187,11 +188,12 @@ _LOOKS = 3  # until no process has come or gone meanwhile; where they always do,
 
 ProcessorTime = tuple[float | None, float | None, float | None]
 UNKNOWN_PROCESSORS: ProcessorTime = None, None, None
-_BUSY = (1, 2, 3, 6, 7, 8)  # of a line of /proc/stat: user, nice, system, irq, softirq, steal
+_NICED = 2  # of a line of /proc/stat
+_BUSY = (1, _NICED, 3, 6, 7, 8)  # of it: user, nice, system, irq, softirq, steal
 
 
 def server_processors(descriptor: int, backend: int) -> ProcessorTime:
-    """Seconds of the server so far, how many processors it may use, and seconds that anybody has used of these.
+    """Seconds of the server so far, how many processors it may use, and seconds used of these by who gives no way.
 
     None where the system does not tell.
 
@@ -210,16 +212,22 @@ def server_processors(descriptor: int, backend: int) -> ProcessorTime:
             if children == looked_at:
                 break
         usable, per_second = os.sched_getaffinity(pid), os.sysconf("SC_CLK_TCK")
-        return ticks / per_second, float(len(usable)), _busy_ticks(usable) / per_second
+        niced = os.getpriority(os.PRIO_PROCESS, pid) > 0
+        return ticks / per_second, float(len(usable)), _busy_ticks(usable, niced=niced) / per_second
     except (OSError, AttributeError, ValueError):  # hidden, gone, or another system
         return UNKNOWN_PROCESSORS
 
 
-def _busy_ticks(processors: Iterable[int]) -> int:
-    """That those processors have worked for anybody, time that a hypervisor gave to others among it."""
-    names = {f"cpu{each}" for each in processors}
+def _busy_ticks(processors: Iterable[int], *, niced: bool) -> int:
+    """That those processors have worked, time that a hypervisor gave to others among it.
+
+    Args:
+        processors: their numbers.
+        niced: whether to count niced programs, which give way to all others.
+    """
+    names, columns = {f"cpu{each}" for each in processors}, [at for at in _BUSY if niced or at != _NICED]
     lines = (line.split() for line in Path("/proc/stat").read_text(encoding="ascii").splitlines())
-    return sum(int(line[at]) for line in lines if line[:1] and line[0] in names for at in _BUSY)
+    return sum(int(line[at]) for line in lines if line[:1] and line[0] in names for at in columns)
 
 
 def _listener(descriptor: int) -> int:

@@ -7,7 +7,11 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import pytest
+
+from connectors.postgresql import sessions
 from connectors.postgresql.sessions import UNKNOWN_PROCESSORS, server_processors
 
 
@@ -30,6 +34,17 @@ def test_a_server_is_who_has_the_backend_among_its_processes() -> None:
         assert used_before is not None
         assert used - used_before >= after - before - 0.05
         assert count == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(("niced", "counted"), [(False, 90), (True, 290)])
+def test_niced_programs_give_way_to_a_server_that_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, niced: bool, counted: int
+) -> None:
+    """Of two processors that worked 145 ticks each, 100 of them for niced programs; the third is not the server's."""
+    stat = tmp_path / "stat"
+    stat.write_text("".join(f"cpu{at} 10 100 20 700 80 5 6 4 0 0\n" for at in range(3)) + "intr 7\n", encoding="ascii")
+    monkeypatch.setattr(sessions, "Path", lambda name: stat if name == "/proc/stat" else Path(name))
+    assert sessions._busy_ticks((0, 1), niced=niced) == counted
 
 
 def test_a_pooler_is_no_server() -> None:

@@ -21,6 +21,8 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "shifting": (5, 3.5),
     "curves": (9, 3),
     "copy_time": (2.5, 1),
+    "copy_intervals": (6, 2.5),
+    "third_party": (6, 4),
     "inside": (12, 5),
     "split": (6.5, 5),
     "standby": (3.5, 2.5),
@@ -55,8 +57,13 @@ def main() -> int:
         metavar="N/OF",
         help="rules, forecast, inside: only this part of its placements or loads, 2/3",
     )
+    parser.add_argument("--only", action="append", metavar="LOAD", help="forecast: only this load; again for another")
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}
+    if given.only and given.experiment != ["forecast"]:
+        parser.error("--only is about forecast alone")
+    if given.only:
+        chosen["only"] = given.only
     if given.part and not set(given.experiment) <= IN_PARTS:
         parser.error(f"--part is about {' and '.join(sorted(IN_PARTS))} alone")
     if given.part:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from connectors.db2.sampler import session_counters
+from connectors.db2.sampler import CountedProcessors, session_counters
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.world import LoadConnection
@@ -52,6 +53,28 @@ def test_emulated_server_rule_25_connections_are_counted(db2: Db2, connect: Conn
     assert passed("readers_seconds") == pytest.approx(2 * seconds)
     assert passed("readers_active_seconds") == pytest.approx(8.0, rel=0.01)
     assert passed("readers_transactions") == pytest.approx(2000, rel=0.01)
+
+
+def test_emulated_server_rule_27_processors_are_counted_once_for_each_host(db2: Db2, connect: Connect) -> None:
+    """Three members on two hosts of four processors: eight in all; requests took half a second of them."""
+    db2.lab.behave(members=3, hosts=("a", "b"))
+    connector = connect()
+    samples = []
+    for _ in range(2):
+        db2.lab.works(activities=100, request_ms=900, processor_us=500_000)
+        samples.append(connector.sample())
+    before, after = samples
+    seconds = after.monotonic_seconds - before.monotonic_seconds
+    assert after.database["processor_seconds"] - before.database["processor_seconds"] == pytest.approx(0.5)
+    assert after.database["processors_seconds"] - before.database["processors_seconds"] == pytest.approx(8 * seconds)
+
+
+def test_processors_stay_unknown_where_one_member_does_not_tell() -> None:
+    """A version without the column answers NULL: no processor time at all, rather than that of some members."""
+    told: list[Any] = [(0, "then", 1, 1, 0, 0, None, 5), (1, "then", 1, 1, 0, 0, None, None)]
+    nothing: Any = None  # is not asked
+    assert CountedProcessors().total(nothing, told, 1.0) == {}
+    assert CountedProcessors().total(nothing, [row[:7] for row in told], 1.0) == {}
 
 
 def test_members_of_one_connection_are_added_up() -> None:

@@ -295,12 +295,13 @@ class Lab:
                 setattr(found[0], field, value)
             self._world.touch()
 
-    def works(self, *connections: LoadConnection, activities: int, request_ms: int) -> None:
+    def works(self, *connections: LoadConnection, activities: int, request_ms: int, processor_us: int = 0) -> None:
         """These are the connections of the load now, and the database has done so much more in all."""
         with self._world.lock:
             self._world.load = list(connections)
             self._world.database[0]["ACT_COMPLETED_TOTAL"] += activities
             self._world.database[0]["TOTAL_APP_RQST_TIME"] += request_ms
+            self._world.database[0]["TOTAL_CPU_TIME"] += processor_us
             self._world.touch()
 
     def use_log(self, used: int, by: int = 0) -> None:

@@ -324,6 +324,7 @@ class Behaviour:
     rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
     pure_scale: bool = False
     members: int = 1
+    processors: int = 4  # online on each host
     hosts: tuple[str, ...] = ("db2host",)  # of the members, in turn; each numbers its file systems alike
     untouched: tuple[str, ...] = ()  # table spaces without a row in MON_GET_TABLESPACE
     hadr_role: str = "STANDARD"

@@ -49,6 +49,7 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "MON_GET_TRANSACTION_LOG": queues.transaction_log,
     "ADMIN_GET_STORAGE_PATHS": rows.storage_paths,
     "DB_MEMBERS": rows.members,
+    "ENV_GET_SYSTEM_RESOURCES": rows.resources,
     "ADMIN_GET_TAB_INFO": rows.table_info,
     "SYSTOOLS.ADMIN_MOVE_TABLE": rows.protocol,
     "SYSPROC.DB_GET_CFG": rows.configuration,

@@ -242,6 +242,16 @@ def members(world: World) -> Rows:
         }  # fmt: skip
 
 
+def resources(world: World) -> Rows:
+    """ENV_GET_SYSTEM_RESOURCES."""
+    hosts, online = world.behaviour.hosts, world.behaviour.processors
+    for member in _members(world):
+        yield str(member), {
+            "MEMBER": member, "HOST_NAME": hosts[member % len(hosts)], "CPU_TOTAL": online, "CPU_ONLINE": online,
+            "CPU_CONFIGURED": online,
+        }  # fmt: skip
+
+
 def mon_database(world: World) -> Rows:
     """MON_GET_DATABASE."""
     for member in _members(world):

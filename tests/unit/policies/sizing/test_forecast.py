@@ -278,6 +278,14 @@ def test_other_programs_may_give_way_or_not() -> None:
     assert hardly.assumed == whole.assumed
 
 
+def test_clients_of_a_pool_are_not_modelled_unless_work_arrives_independently() -> None:
+    """How many there are in front of it changes the rate of a closed load alone."""
+    situation = two_equals(replace(measured(), population=8.0))
+    for load, said in (("", True), ("closed", True), ("open", False)):
+        found = placed(replace(situation, load=load), 0, 0)
+        assert ("clients in front of a pool" in found.unmodelled) is said
+
+
 def test_what_a_fast_tier_has_to_serve_is_said() -> None:
     """Four reads, a write and eight blocks read ahead a transaction, of which the last come half with the work."""
     database = DatabaseDemand(reads=400.0, read_wait=7.9, transactions=100.0, active=8.0, population=8.0)
