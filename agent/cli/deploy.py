@@ -149,8 +149,8 @@ def set_limits(rules: str, given: Mapping[str, str]) -> str:
 def select_series(rules: str, matchers: str) -> str:
     r"""Alert rules that look at series with these labels only.
 
-    >>> select_series("        expr: hotplace_up == 0\\n", 'job="db"')
-    '        expr: hotplace_up{job="db"} == 0\\n'
+    >>> select_series("        expr: hotplace_up == 0\n", 'job="db"')
+    '        expr: hotplace_up{job="db"} == 0\n'
     """
     if not matchers:
         return rules

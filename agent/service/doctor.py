@@ -1,11 +1,10 @@
-"""Looks at everything that must be right before hotplace can work, and says what mends what is not.
+"""Checks everything that must be right before hotplace can work, and names what mends each fault.
 
-What doctor says of the ledger: which one it is, and whether it can be written and keeps what it was given.
+First the machine: packages, the ledger, who may approve, files with passwords. Then, for a database: whether anything
+may be sent to it, its policy, and what its connector finds over the watching and the moving account.
 
-Looks at everything that must be right before hotplace can work, and says what mends what is not.
-
-Changes nothing: it reads over sessions that cannot write, and in the ledger's folder it makes a file without a name
-that is gone at once. What fails becomes a finding, never a traceback.
+Nothing is changed: sessions cannot write, and in the ledger's folder a file without a name is made and is gone at
+once. An error becomes a finding, never a traceback.
 """
 
 from __future__ import annotations

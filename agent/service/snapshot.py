@@ -158,7 +158,9 @@ class Snapshot:
         self.waiting_sessions = figures.waiting_sessions
         if figures.waiting_sessions >= 0:
             self.wait_seconds += figures.waiting_sessions * figures.seconds
-        roles = {(each.role, each.name): waited_seconds(each) for each in figures.roles if is_measured(each)}
+        roles: dict[tuple[str, str], float] = {
+            (each.role, each.name): waited_seconds(each) for each in figures.roles if is_measured(each)
+        }
         self.role_wait_seconds = _grown(self.role_wait_seconds, roles, figures.seconds)
         self.sync_reads = _grown(self.sync_reads, figures.sync_reads, figures.seconds)
 

@@ -164,21 +164,21 @@ def without_head(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
-def read_all_questions(
-    package: str, names: Mapping[str, str], spaces: Mapping[str, str], trim: Callable[[str], str] = str
-) -> Mapping[str, str]:
+def read_all_questions(package: str, texts: ModuleType, scratch: Scratch) -> Mapping[str, str]:
     """The statements of the folders ``ask`` and ``compare``, by the names that ``Proof`` tells.
 
     Args:
         package: of the engine's claims.
-        names: what stands in the place of ``{schema}`` ...
-        spaces: ``slow`` and ``fast``, each as a literal of the engine: ``space`` is asked of both.
-        trim: what is done to every text.
+        texts: its module ``proof``: ``names`` and ``literal`` quote by the engine's rules, ``trim``
+            is done to each text.
+        scratch: the schema and its two spaces: ``space`` is asked of both.
     """
-    asked = {name: trim(text) for name, text in read_questions(package, "ask", names)}
+    names = texts.names(scratch)
+    spaces = {"slow": texts.literal(scratch.slow), "fast": texts.literal(scratch.fast)}
+    asked = {name: texts.trim(text) for name, text in read_questions(package, "ask", names)}
     space = asked.pop("space")
     of_spaces = {f"space {which}": space.replace("{space}", literal) for which, literal in spaces.items()}
-    compared = {f"compare {name}": trim(text) for name, text in read_questions(package, "compare", names)}
+    compared = {f"compare {name}": texts.trim(text) for name, text in read_questions(package, "compare", names)}
     return {**asked, **of_spaces, **compared}
 
 
@@ -282,7 +282,7 @@ def _statement(block: str) -> NotedStatement:
 
 
 def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
-    """The proof by ``PACKAGE.proof`` (its functions are called as the fields are, ``open_session`` among them).
+    """The proof by ``PACKAGE.proof``: its functions ``queries``, ``of_other_versions``, ``open_session``, ``names``.
 
     Args:
         package: of the engine's claims.
@@ -296,8 +296,8 @@ def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
         return import_module(f"{package}.proof").open_session(*given)
 
     return Proof(
-        cases=lambda scratch: texts().cases(scratch),
-        questions=lambda scratch: texts().questions(scratch),
+        cases=lambda scratch: read_cases(package, texts().names(scratch)),
+        questions=lambda scratch: read_all_questions(package, texts(), scratch),
         queries=lambda: texts().queries(),
         of_other_versions=lambda version: texts().of_other_versions(version),
         open_session=open_session,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,6 +35,7 @@ from agent.service.sending import SAID_BESIDE, Hindrance, Sending
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from tests.cli.site import Site
+from tests.docs.text import ROOT
 
 Monkey = pytest.MonkeyPatch
 ALLOWED = "allowed"
@@ -130,6 +132,14 @@ def test_every_state_is_looked_at() -> None:
     assert {*STATES, *FOR_AGENTS_ONLY} == {ALLOWED, *Hindrance}
 
 
+def test_alerts_name_states_that_there_are() -> None:
+    """The label of the metric, by which the rules choose."""
+    rules = (ROOT / "deploy" / "prometheus" / "hotplace.rules.yml").read_text(encoding="utf-8")
+    chosen = re.findall(r'hotplace_sending\{state=~"([^"]+)"\}', rules)
+    assert {state for each in chosen for state in each.split("|")} <= {str(each) for each in Hindrance}
+    assert chosen
+
+
 def by_doctor(site: Site) -> SendingShown:
     """The finding of doctor."""
     done = site.run("doctor", "--json")
@@ -155,9 +165,10 @@ class FromAgent:
     ready: bool
     readiness: str
     page: str
+    logged: list[tuple[str, str]]  # why nothing is sent, and what to do, in the first lines of its log
 
 
-def let_live(site: Site) -> FromAgent:
+def let_live(site: Site, log: Mock | None = None) -> FromAgent:
     """An agent that samples once, and is heard of."""
     config, clock = load(site.path), SystemClock()
     with Ledger.open(site.ledger_path, clock) as ledger:
@@ -175,12 +186,21 @@ def let_live(site: Site) -> FromAgent:
         ((sample,),) = (family.samples for family in families if family.name == "hotplace_sending")
         daemon = Daemon(config, None, ledger, clock)
         daemon._watches = {"shop": watch}
+        daemon._say_where_nothing_is_sent()
+        fields = [] if log is None else [each.kwargs for each in log.warning.call_args_list]
         ready, sentence = daemon.readiness()
         served = ServedDocuments(lambda: config, ledger, clock)
         page = WebSite(served, lambda: [snapshot], guarded=True, monotonic=time.monotonic).answer("/")
         assert page is not None
         watch.close(save=False)
-    return FromAgent(sample.labels["state"], sending, ready, sentence, page.body.decode())
+    return FromAgent(
+        sample.labels["state"],
+        sending,
+        ready,
+        sentence,
+        page.body.decode(),
+        [(each["why"], each["advice"]) for each in fields],
+    )
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -192,7 +212,9 @@ def test_one_state_in_one_sentence(site: Site, state: str, monkeypatch: Monkey) 
     if state != Hindrance.NO_AGENT:
         let_live(site)
     STATES[state](site, monkeypatch)
-    agent = None if state in BEFORE_IT_STARTS else let_live(site)
+    log = Mock()
+    monkeypatch.setattr("agent.service.daemon.log", log)
+    agent = None if state in BEFORE_IT_STARTS else let_live(site, log)
     said = by_doctor(site)
     assert said.state == state
     if state in ENDS_COMMANDS:
@@ -212,6 +234,7 @@ def test_one_state_in_one_sentence(site: Site, state: str, monkeypatch: Monkey) 
         assert agent.ready is not agent.sending.needs_a_person
         assert (said.sentence in agent.readiness) is not agent.sending.allowed
         texts.append(agent.page)
+        assert agent.logged == ([] if said.allowed else [(said.sentence, said.next_step or "")])
     for text in texts:
         assert_says(text, said)
 

@@ -60,11 +60,13 @@ def test_the_service_runs_from_a_virtual_environment_of_its_own() -> None:
 
 
 def test_the_service_reads_its_secret_where_systemd_puts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The credential that the unit loads is one that the configuration can name."""
-    (name,) = unit()["LoadCredential"]
-    (tmp_path / name).write_text("s3cret\n")
+    """The credentials that the unit loads, of both logins, are such that the configuration can name."""
+    names = unit()["LoadCredential"]
+    assert names == ["hotplace-password", "hotplace-move-password"]
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
-    assert SecretSource(credential=name).read().get_secret_value() == "s3cret"
+    for name in names:
+        (tmp_path / name).write_text(f"s3cret of {name}\n")
+        assert SecretSource(credential=name).read().get_secret_value() == f"s3cret of {name}"
 
 
 ENDS: dict[type[HotplaceError], bool] = {  # what `run` can end with -> whether the service is started again

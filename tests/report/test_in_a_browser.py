@@ -11,6 +11,7 @@ from tests.components import NODE_MODULES
 from tests.report.browser import Page
 from tests.report.conftest import Told
 
+pytestmark = pytest.mark.xdist_group("report")  # one start of the browser for all
 AXE = NODE_MODULES / "axe-core" / "axe.min.js"
 PHONE, DESK, PAPER = 360, 1280, 794
 VIEWS = {
