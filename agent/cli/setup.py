@@ -1,4 +1,4 @@
-"""How do I begin on a server that has no login for hotplace yet? ``setup``."""
+"""How do I begin on a server that has no login for the agent? ``setup``."""
 
 from __future__ import annotations
 

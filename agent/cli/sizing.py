@@ -18,7 +18,7 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
-from agent.cli.fleet import document_rows, first_rows, say_rest
+from agent.cli.fleet import document_rows, first_rows, say_rest, say_unseen, selection_of
 from agent.cli.options import (
     AllDatabases,
     Limit,
@@ -170,7 +170,8 @@ def _pools(session: Session, name: str) -> Iterator[_Pool]:
     if name and not pools:
         known = ", ".join(pool.name for pool in session.config.pools) or "none"
         raise typer.BadParameter(f"no pool is named {name!r}; configured: {known}", param_hint="--pool")
-    curves = session.ledger.overview.documents(SIZING_CURVE, session.options.database or EVERY)
+    curves = session.ledger.overview.documents(SIZING_CURVE, selection_of(session, "").pattern)
+    say_unseen(session)
     for pool in pools:
         yield _Pool(pool.name, members_of(curves, pool.databases), pool.budget_bytes)
     if not pools:

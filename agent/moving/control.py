@@ -86,7 +86,7 @@ def find_control(
     known = np.flatnonzero(np.isfinite(counted).all(axis=1))
     if len(known) < LEAST_INTERVALS:
         return None
-    of_units = [before[row] for row in known]
+    of_units = [before[row] for row in known.tolist()]
     names = _most_reads(of_units, len(known) // INTERVALS_A_STATEMENT)
     are = _are_controls(of_units, names, counted[known])
     ids = tuple(name for name, is_one in zip(names, are, strict=True) if is_one)

@@ -119,14 +119,23 @@ def effect_of(
         history: of the days before, for how long noise lasts.
         seed: of the draws; the same gives the same interval.
         control: of what did not move; None: not known.
+
+    The control has noise of its own, by which the fit takes less of it away than there is; taken away as a whole it may
+    be too much. Of both effects the lesser counts.
     """
     noise = lasting_noise(history)
     effect = estimate(before, after, seed, noise, may_hurt=noise is not None)
     if effect is None or control is None:
         return effect
-    was, now, days = (control.beside(each) for each in (before, after, history))
-    left = lasting_noise(days)
-    return effect if left is None else replace(effect, beside=estimate(was, now, seed, left))
+    known = [control.beside(each) for each in (before, after, history)]
+    beside = [_estimate_amid(*each, seed) for each in (known, [each.without_control() for each in known])]
+    found = [each for each in beside if each is not None]
+    return effect if len(found) < len(beside) else replace(effect, beside=min(found, key=lambda each: each.log_change))
+
+
+def _estimate_amid(before: Evidence, after: Evidence, history: Evidence, seed: int) -> Effect | None:
+    noise = lasting_noise(history)
+    return None if noise is None else estimate(before, after, seed, noise)
 
 
 def estimate(

@@ -171,8 +171,8 @@ class Settling:
         joint = look.joint
         reader = EvidenceReader(self._ledger, name, homes, joint)
         evidence, (days, units) = reader.read(look.before, look.after), reader.history(*look.history)
-        statements = (self._ledger.statements.between(name, *side) for side in (look.history, look.after))
-        control = None if units is None else find_control(*statements, units)
+        known, later = (self._ledger.statements.between(name, *side) for side in (look.history, look.after))
+        control = None if units is None else find_control(known, later, units)
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
         effect = effect_of(evidence.before, evidence.after, days, proposal_id, control)

@@ -10,7 +10,7 @@ drawn as well.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,10 @@ class Evidence:
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         some: dict[str, Any] = {name: None if each is None else each[which] for name, each in columns.items()}
         return Evidence(**some)
+
+    def without_control(self) -> Evidence:
+        """The same with what the control shows taken off the waits."""
+        return self if self.control is None else replace(self, waited=self.waited * np.exp(-self.control), control=None)
 
     def merge(self, count: int) -> Evidence:
         """Intervals of that many neighbours each; what is left over at the beginning is left out."""

@@ -16,10 +16,11 @@ from typing import TypeVar
 from leather import Chart
 from leather.shapes import Line
 
+from agent.ledger.ledger import Ledger
 from agent.model.answers.report import DatabaseReported, WaitsAt
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.pages.content import Report, counted, moved_text, moves_by_state, outcomes_text, result_of
-from agent.pages.figures import ReportFigures
+from agent.pages.content import Report, counted, moved_text, moves_by_state, outcomes_text, report_of, result_of
+from agent.pages.figures import ReportFigures, figures_over_time
 from agent.pages.plots import (
     HEAT,
     HEIGHT,
@@ -48,6 +49,7 @@ from agent.terminal.tables import shorten_name
 from agent.terminal.wording import state_text
 from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
+DAY = timedelta(days=1)
 NAME_WIDTH = 20  # characters of a unit on an axis
 ROW_HEIGHT = 22
 FRAME_HEIGHT = 64  # of a plot of rows: axis, legend, margins
@@ -73,6 +75,17 @@ def pictures_of(report: Report, figures: ReportFigures) -> list[ReportPicture]:
     return [
         ReportPicture(title=title, figure=draw(report, figures), missing=missing) for title, draw, missing in PICTURES
     ]
+
+
+def last_day(ledger: Ledger, database: str, now: datetime) -> tuple[Figure, ...]:
+    """Waits and fill over the day before now, with the moves that ended in it; those of which there is enough.
+
+    Raises:
+        LedgerCorrupt: the file is damaged.
+    """
+    report = report_of(ledger, database, now - DAY, now)
+    figures = figures_over_time(ledger, report)
+    return tuple(figure for draw in (_waits, _fills) if (figure := draw(report, figures)) is not None)
 
 
 # -- over time -------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ OTHER_TERMINATORS = "@#%|~^"
 def without_tag(sql: str) -> str:
     """The statement without the comment by which hotplace knows what it sent itself.
 
-    >>> without_tag("/* hotplace step 1 */ ALTER TABLE t MOVE"), without_tag("CALL p() /* hotplace move 1 step 2 */")
+    >>> without_tag("/* hotplace */ ALTER TABLE t MOVE"), without_tag("CALL p() /* hotplace move 1 step 2 */")
     ('ALTER TABLE t MOVE', 'CALL p()')
     """
     return _TAG.sub("", sql)

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
-from connectors.kit.population import KindLook, Population, SessionKinds
+from connectors.kit.population import KindLook, OpenAges, Population, SessionKinds
 from connectors.kit.rotation import Rest
 from connectors.model.observation import I64, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
@@ -94,6 +94,7 @@ class StatisticsSampler:
         self._rest = Rest("reading the counters of all relations")
         self._population = Population()
         self._kinds = SessionKinds()
+        self._open_ages = OpenAges()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
         self._others_seconds, self._others_at = 0.0, math.nan  # of processors that other programs used, and until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
@@ -129,6 +130,7 @@ class StatisticsSampler:
                 if timing or name not in _NEED_IO_TIMING
             },
             **self._processors(monotonic),
+            **self._open_ages.total(kinds, monotonic),
             **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
         }
         return Sample(

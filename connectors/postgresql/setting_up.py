@@ -1,4 +1,4 @@
-r"""How the logins of hotplace are made on a PostgreSQL, and which of the ways to its server lets them in.
+r"""How logins are made on a PostgreSQL, and which of the ways to its server lets them in.
 
 One script for psql holds SCRAM verifiers (RFC 5803) in place of passwords, as psql's own \password sends them: what
 is printed, run or logged gives no password away. psql reads it from its standard input, so another user of the system

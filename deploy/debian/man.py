@@ -47,7 +47,7 @@ def sample_page(version: str) -> str:
     lines = [
         f'.TH HOTPLACE.YAML 5 "" "hotplace {version}" "File Formats"',
         ".SH NAME", "hotplace.yaml \\- configuration of hotplace",
-        ".SH DESCRIPTION", "YAML. This is what \\fBhotplace init --full\\fR writes, with every key that most sites need:",
+        ".SH DESCRIPTION", "YAML. What \\fBhotplace init --full\\fR writes, with every key that most sites need:",
         ".PP", ".nf", *map(quoted, sample("postgresql").splitlines()), ".fi",
         ".SH SEE ALSO", "\\fBhotplace\\fR(1)",
     ]  # fmt: skip

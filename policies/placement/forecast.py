@@ -71,7 +71,7 @@ POPULATION_ERROR = 0.05
 # formula for several processors is off by about as much where they are the bottleneck.
 PROCESSOR_ERROR = 0.05
 # Of it for each share of the processors that other programs take: they evict its caches, and one on the other half of a
-# core takes up to half of its speed.
+# core takes up to half of its speed. Not fitted: neither load that the model was calibrated on is bound by processors.
 CONTESTED_ERROR = 0.5
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)

@@ -119,8 +119,10 @@ def _control(read_time: F64, generator: np.random.Generator) -> Control:
     """Statements that read from the slow device, and nothing of what moved; with noise of their own that lasts."""
     slower = np.log(read_time[: len(read_time) // READING * READING].reshape(-1, READING).mean(axis=1))
     slower += _lasting(generator, len(slower), OWN_NOISE, 10.0 / READING)
-    until = (np.arange(len(slower)) * READING + READING - 1) * MINUTE
-    return Control(ids=("1", "2"), since=until - READING * MINUTE, until=until, slower=slower - slower.mean())
+    until = np.asarray((np.arange(len(slower)) * READING + READING - 1) * MINUTE, dtype=np.float64)
+    return Control(
+        ids=("1", "2"), since=np.asarray(until - READING * MINUTE), until=until, slower=slower - slower.mean()
+    )
 
 
 def _neighbours(generator: np.random.Generator, count: int) -> F64:

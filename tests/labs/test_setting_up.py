@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from agent.config.files import load
+from connectors.postgresql.settings import PostgresqlSettings
 from tests.cli.site import Finished, run_here
 from tests.labs.postgresql import Cluster
 
@@ -75,6 +76,7 @@ def test_one_command_makes_logins_that_get_in(asking: Cluster, dbname: str, tmp_
     for secret in ("watch.password", "move.password"):
         assert (tmp_path / secret).read_text().strip() not in done.out + done.err + path.read_text()
     connection = load(path).database().connection
+    assert isinstance(connection, PostgresqlSettings)
     with pytest.raises(psycopg.OperationalError, match="password"):
         psycopg.connect(**{**connection.connect_arguments(), "password": "another"})
 

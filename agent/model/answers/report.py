@@ -300,7 +300,10 @@ class FleetReportTotals:
     moves_not_carried_out: int
     """Approved moves that failed or were skipped."""
     outcomes_by_verdict: Mapping[OutcomeVerdict, int]
+    """Of moves, undos left out."""
+    undo_outcomes_by_verdict: Mapping[OutcomeVerdict, int]
     measured_wait_saved_per_hour_seconds: float
+    """Of moves, undos left out."""
 
 
 @answer
@@ -319,3 +322,5 @@ class FleetReported:
     total: FleetReportTotals
     databases: tuple[DatabaseInFleetReport, ...]
     """What hurt first, then what saved most."""
+    not_seen: tuple[str, ...]
+    """Configured databases that this login may not see: nothing is known of them here."""
