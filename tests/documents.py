@@ -10,8 +10,8 @@ from typing import Any
 from jsonschema import Draft202012Validator, FormatChecker
 
 from agent.cli.commands import COMMANDS
-from agent.model.answers.catalog import ERROR
-from agent.pages.site import read_schema, schema_names
+from agent.model.answers.catalog import ERROR, TITLES
+from agent.pages.site import read_schema
 
 _TAKING = {"--config", "--database"}
 LIST = "approve-list"  # of several proposals, which no option tells from one
@@ -31,7 +31,7 @@ def command_of(arguments: Sequence[str], document: Mapping[str, Any]) -> str:
 @cache
 def _words_of_titles() -> dict[str, list[str]]:
     """The command line that stands in the title of each schema, without ``hotplace`` and ``--json``."""
-    return {name: read_schema(name)["title"].split()[1:-1] for name in schema_names() if name not in {ERROR, LIST}}
+    return {name: title.split()[1:-1] for name, title in TITLES.items() if name not in {ERROR, LIST}}
 
 
 def check_document(arguments: Sequence[str], document: Mapping[str, Any]) -> None:

@@ -20,7 +20,6 @@ from agent.cli.fleet import proposal_of_database
 from agent.cli.options import Reason, end_of, parse_option
 from agent.cli.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
-from agent.cli.under_way import daemon_of
 from agent.config.models import MAXIMUM_STALL_SECONDS, DatabaseConfig
 from agent.ledger.lists import ListDecision
 from agent.ledger.rows import MoveRow, ProposalRow
@@ -42,6 +41,7 @@ from agent.model.states import WITHDRAWN, ProposalState
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.service.fleet import ProposalWorth
+from agent.service.heard import daemon_of
 from agent.terminal.columns import Column
 from agent.terminal.deciding import print_lines, would_run
 from agent.terminal.errors import CommandError, ExitCode

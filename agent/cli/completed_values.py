@@ -70,7 +70,7 @@ COMMANDS: Mapping[str, Completes] = {
 # Options that take no value, of these commands and of all: what follows them is an argument.
 FLAGS = frozenset({
     "--json", "--debug", "--no-color", "--wide", "--version", "--help", "-h", "--sql", "--all", "--yes", "-y",
-    "--emulated", "--propose", "--dry-run", "--trace", "--close", "--list", "--plain-names",
+    "--emulated", "--propose", "--dry-run", "--trace", "--close", "--list", "--plain-names", "--quick",
 })  # fmt: skip
 
 

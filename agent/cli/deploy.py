@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +27,19 @@ app.add_typer(
 )
 
 RUNBOOK = re.compile(r"(runbook_url: )docs/pages/([\w/-]+)\.md#")
+LIMITS = {  # name -> alert, and the threshold that stands in its expression once
+    "sample_age": ("HotplaceSampleStale", "900"),
+    "cycle_failures": ("HotplaceCycleFailures", "5"),
+    "cycle_seconds": ("HotplaceCycleSlow", "30"),
+    "job_failing": ("HotplaceJobFails", "900"),
+    "server_share": ("HotplaceCostsTheServer", "0.01"),
+    "space_fill": ("HotplaceSpaceNearlyFull", "0.95"),
+    "gain_waits": ("HotplaceGainWaits", "0.02"),
+    "proposal_used": ("HotplaceProposalExpires", "0.5"),
+}
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_EXPRESSION = re.compile(r"^        expr:.*\n(?:          .*\n)*", re.MULTILINE)
+_SERIES = re.compile(r"\b(hotplace_\w+|up)\b(?:\{([^}]*)\})?")
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -86,9 +99,67 @@ def prometheus(
     docs: Annotated[
         str, typer.Option(metavar="URL", help="Where you serve the built documentation: links of alerts lead there.")
     ] = "",
+    selector: Annotated[
+        str, typer.Option(metavar="MATCHERS", help="Labels that every series must have: 'job=\"hotplace\"'.")
+    ] = "",
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=NUMBER",
+            show_default=False,
+            help=f"Another threshold, seconds where it is a time: {', '.join(LIMITS)}.",
+        ),
+    ] = None,
 ) -> None:
     """Alert rules for Prometheus; each links to its runbook."""
-    _deliver(session, files(FileKind.PROMETHEUS), output, force=force, change=lambda text: link_runbooks(text, docs))
+    given = _limits_of(limits or [])
+
+    def change(text: str) -> str:
+        return select_series(set_limits(link_runbooks(text, docs), given), selector)
+
+    _deliver(session, files(FileKind.PROMETHEUS), output, force=force, change=change)
+
+
+def _limits_of(given: Sequence[str]) -> dict[str, str]:
+    """Thresholds by name, as ``--set`` gives them.
+
+    Raises:
+        BadParameter: there is none of that name, or it is no number.
+    """
+    found = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        if name not in LIMITS or not _NUMBER.fullmatch(value):
+            known = ", ".join(f"{known}={usual}" for known, (_, usual) in LIMITS.items())
+            raise typer.BadParameter(f"{each!r} is no NAME=NUMBER; there are {known}", param_hint="--set")
+        found[name] = value
+    return found
+
+
+def set_limits(rules: str, given: Mapping[str, str]) -> str:
+    """Alert rules with other thresholds."""
+    for name, value in given.items():
+        alert, usual = LIMITS[name]
+        head, found, rest = rules.partition(f"- alert: {alert}\n")
+        rules = head + found + re.sub(rf"> {re.escape(usual)}$", f"> {value}", rest, count=1, flags=re.MULTILINE)
+    return rules
+
+
+def select_series(rules: str, matchers: str) -> str:
+    r"""Alert rules that look at series with these labels only.
+
+    >>> select_series("        expr: hotplace_up == 0\n", 'job="db"')
+    '        expr: hotplace_up{job="db"} == 0\n'
+    """
+    if not matchers:
+        return rules
+
+    def narrowed(found: re.Match[str]) -> str:
+        own = f"{found[2]}, " if found[2] else ""
+        return f"{found[1]}{{{own}{matchers}}}"
+
+    return _EXPRESSION.sub(lambda expression: _SERIES.sub(narrowed, expression[0]), rules)
 
 
 def link_runbooks(rules: str, site: str) -> str:

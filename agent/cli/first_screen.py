@@ -10,7 +10,7 @@ hotplace finds the tables, indexes and partitions whose reads make sessions
 wait for disk, and moves them to fast storage once you approve.
 
   try it     hotplace demo                a private PostgreSQL; about a minute
-  set up     hotplace init                writes hotplace.yaml; say what is ssd
+  set up     hotplace setup postgresql    makes logins and hotplace.yaml; asks
              hotplace doctor              what is missing, and what mends it
              hotplace run                 watches and proposes; dry run at first
   look       hotplace plan --observe 60   slow right now? watches for a minute,
@@ -36,5 +36,5 @@ def first_screen() -> str:
     except ForeignConfig as error:
         here = f"{error.source} {error.problems[0].message}"
     except ConfigError:
-        here = "no configuration here yet; begin with: hotplace demo, or hotplace init"
+        here = "no configuration here yet; begin with: hotplace demo, or hotplace setup"
     return SCREEN.format(here=here)

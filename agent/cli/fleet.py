@@ -22,7 +22,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from agent.cli.options import begin_of
-from agent.cli.session import Session
+from agent.cli.session import Session, refuse_unseen, unseen
+from agent.ledger.overview import PATTERN_SIGNS, is_meant
 from agent.ledger.rows import EVERY, OutcomeRow
 from agent.model.answers.fleet import (
     DatabaseStanding,
@@ -65,8 +66,25 @@ FEWEST = 10  # rows, however low the terminal is
 
 
 def selection_of(session: Session, engine: str) -> Selection:
-    """The databases that --database, which may be a pattern, and --engine name."""
-    return Selection(pattern=session.options.database or EVERY, engine=engine)
+    """The databases that --database, which may be a pattern, and --engine name.
+
+    Raises:
+        CommandError: it names one that this login may not see.
+    """
+    pattern = session.options.database or EVERY
+    if not any(sign in pattern for sign in PATTERN_SIGNS):
+        refuse_unseen(session.ledger, [pattern])
+    return Selection(pattern=pattern, engine=engine)
+
+
+def say_unseen(session: Session) -> tuple[str, ...]:
+    """Print which configured databases the list leaves out because this login may not see them; their names."""
+    pattern = session.options.database or EVERY
+    named = [each.name for each in session.config.databases if is_meant(pattern, each.name)]
+    found = unseen(session.ledger, named)
+    if found:
+        session.out.line(f"this login may not see {', '.join(found)}: nothing is known of them here")
+    return found
 
 
 def first_rows(rows: Sequence[_V], limit: int | None) -> Sequence[_V]:
@@ -112,6 +130,7 @@ def show_proposals(session: Session, engine: str, wanted: Collection[ProposalSta
             undecided=len(undecided),
             undecided_wait_saved_per_hour_seconds=saved,
             proposals=tuple(document_rows(proposals, limit)),
+            not_seen=say_unseen(session),
         )
     )
 
@@ -158,7 +177,11 @@ def show_status(session: Session, engine: str, state: Heartbeat | None, limit: i
     databases = tuple(map(_database_standing, found))
     totals = _status_totals(found)
     _print_status(session, totals, databases, limit)
-    session.out.document(FleetStatus(at=now, totals=totals, databases=tuple(document_rows(databases, limit))))
+    session.out.document(
+        FleetStatus(
+            at=now, totals=totals, databases=tuple(document_rows(databases, limit)), not_seen=say_unseen(session)
+        )
+    )
 
 
 def _print_status(
@@ -220,6 +243,7 @@ def _database_standing(each: FleetStanding) -> DatabaseStanding:
         heard_of_at=each.heard_at,
         needs=each.needs.name.lower(),
         why=each.why or None,
+        sending=each.sending.shown,
         undecided_proposals=each.undecided,
         undecided_wait_saved_per_hour_seconds=each.undecided_saved_per_hour,
         waiting_moves=each.waiting_moves,
@@ -269,6 +293,7 @@ def show_report(session: Session, engine: str, begin: datetime, limit: int | Non
             until=session.clock.now(),
             total=total,
             databases=tuple(document_rows(found, limit)),
+            not_seen=say_unseen(session),
         )
     )
 
@@ -301,7 +326,9 @@ def _count_approved(totals: FleetReportTotals) -> int:
 
 
 def _verdicts(totals: FleetReportTotals) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in totals.outcomes_by_verdict.items() if count)
+    moves, undos = totals.outcomes_by_verdict, totals.undo_outcomes_by_verdict
+    said = [f"{count} {verdict}" for verdict, count in moves.items() if count]
+    return ", ".join([*said, *(f"{count} undo {verdict}" for verdict, count in undos.items() if count)])
 
 
 def _report_cells(each: DatabaseInFleetReport) -> tuple[str, ...]:
@@ -318,6 +345,7 @@ def _report_totals(summary: DatabaseSummary) -> FleetReportTotals:
         moves_carried_out=summary.moved,
         moves_not_carried_out=summary.not_moved,
         outcomes_by_verdict={verdict: summary.verdicts[verdict] for verdict in OutcomeVerdict},
+        undo_outcomes_by_verdict={verdict: summary.undo_verdicts[verdict] for verdict in OutcomeVerdict},
         measured_wait_saved_per_hour_seconds=summary.saved_per_hour,
     )
 
@@ -340,7 +368,7 @@ def show_outcomes(session: Session, engine: str, since: str, limit: int | None) 
     else:
         session.out.line(f"nothing was measured in any such database since {format_when(begin)}")
     listed = tuple(_outcome_anywhere(row) for row in document_rows(rows, limit))
-    session.out.document(OutcomesAnywhere(since=begin, outcomes=listed))
+    session.out.document(OutcomesAnywhere(since=begin, outcomes=listed, not_seen=say_unseen(session)))
 
 
 def _outcome_cells(outcome: OutcomeAnywhere, judged: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from agent.cli.app import app, command
 from agent.cli.commands import HelpGroup
 from agent.cli.session import Session
 from agent.config.models import NoticeConfig, NoticeEvent
-from agent.config.sample import sample
+from agent.config.sample import sample, short_sample
 from agent.ledger.errors import LedgerError
 from agent.model.answers.setup import (
     ChannelsTried,
@@ -48,10 +48,11 @@ def init(
     ] = "postgresql",
     output: Annotated[Path, typer.Option(help="File to write.")] = Path("hotplace.yaml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every key, with its default and what it is for.")] = False,
 ) -> None:
-    """Write a commented configuration to start from, readable by you only."""
-    text = sample(engine)
-    _write_private(output, text, force=force)
+    """Write a configuration to start from, readable by you only; `hotplace setup` asks and fills it in."""
+    text = sample(engine) if full else short_sample(engine)
+    write_private(output, text, force=force)
     written = ConfigurationWritten(path=str(output.absolute()), engine=engine, mode="0600")
     session.out.line(f"{output} written for {written.engine}, mode {written.mode}")
     session.out.line(f"next: say in it which spaces are fast and which slow, then: hotplace --config {output} doctor")
@@ -61,7 +62,7 @@ def init(
     session.out.document(written)
 
 
-def _write_private(path: Path, text: str, *, force: bool) -> None:
+def write_private(path: Path, text: str, *, force: bool) -> None:
     """Write the whole file or nothing, mode 0600, never over an existing one unless forced."""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -93,6 +94,13 @@ def doctor(
     ] = None,
 ) -> ExitCode:
     """Check connection, privileges, settings, tiers and room, each with what mends it."""
+    checkup = check(session, bundle, log or [])
+    session.out.document(checkup)
+    return ExitCode.OK if checkup.ok else ExitCode.NOT_ALLOWED
+
+
+def check(session: Session, bundle: Path | None = None, logs: Sequence[Path] = ()) -> Checkup:
+    """Examine every database, print what was found, and write the archive for support where one is wanted."""
     found, seconds = {}, {}
     for database in session.databases:
         began = time.monotonic()
@@ -114,9 +122,8 @@ def doctor(
     ready = "ready: hotplace run" if session.databases else "ready: hotplace proposals --all"
     session.out.line(ready if checkup.ok else "something has to be mended first")
     if bundle is not None:
-        _write_bundle(session, bundle, found, seconds, log or [])
-    session.out.document(checkup)
-    return ExitCode.OK if checkup.ok else ExitCode.NOT_ALLOWED
+        _write_bundle(session, bundle, found, seconds, logs)
+    return checkup
 
 
 def _write_bundle(
@@ -190,7 +197,7 @@ notify = typer.Typer(no_args_is_help=True, epilog="Example: hotplace notify test
 app.add_typer(
     notify,
     name="notify",
-    help="Try the channels over which people are told: webhooks, mail, programs.",
+    help="Try the channels of notices: webhooks, mail, programs.",
     rich_help_panel=HelpGroup.SET_UP,
 )
 
@@ -222,7 +229,7 @@ def _chosen(session: Session, name: str) -> list[NoticeConfig]:
         raise CommandError(
             f"no channel is named {name!r}; configured: {known}" if known else "no channel for notices is configured",
             code=ExitCode.CONFIGURATION,
-            advice=f"Add it under notices in {session.config_path}; `hotplace init` shows how.",
+            advice=f"Add it under notices in {session.config_path}; `hotplace init --full` shows how.",
         )
     return chosen
 

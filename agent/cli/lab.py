@@ -66,6 +66,10 @@ def prove(
         bool, typer.Option("--emulated", help="Say on the page that the server is no real one.")
     ] = False,
     note: Annotated[str, typer.Option("--note", help="What a reader has to know of this run.")] = "",
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Ten minutes: known reads and waits, one table and one index there and back."),
+    ] = False,
 ) -> ExitCode:
     """Try on a scratch schema of your own server what the connector claims, and write a page of what was seen."""
     from agent.studies.prove.claims import Result
@@ -75,7 +79,7 @@ def prove(
     from connectors.kit.proving import Scratch
 
     proof = _proof(session, engine)
-    script = script_of(proof, Scratch(schema=schema, slow=slow, fast=fast))
+    script = script_of(proof, Scratch(schema=schema, slow=slow, fast=fast), quick=quick)
     if session.config.dry_run:
         list_statements(session.out, script)
         session.out.note(f"nothing was sent: dry_run is on in {session.config_path}")

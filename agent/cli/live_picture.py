@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from agent.cli.under_way import DaemonState, UnderWay, daemon_of, under_way_of
+from agent.cli.under_way import UnderWay, under_way_of
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistoryRow, IntervalId, MoveRow, ProposalRow
@@ -24,6 +24,8 @@ from agent.ledger.state_names import BLOCK_HEAT, RANKING
 from agent.model.states import OPEN_PROPOSALS, UNDER_WAY
 from agent.planning.ranking import Ranking, ranking_from_arrays
 from agent.sampling.block_heat import load_block_heat
+from agent.service.heard import DaemonState, daemon_of
+from agent.service.sending import Sending, look_from_outside
 from agent.terminal.charts import ROWS, mean_of_rows
 from policies.evidence.range_heat import RangeHeat
 from policies.evidence.workload import DatedWork
@@ -126,7 +128,7 @@ class ScreenPicture:
     at: datetime
     database: str
     engine: str
-    dry_run: bool
+    sending: Sending
     daemon: DaemonState
     under_way: UnderWay
     proposals: Sequence[ProposalRow]  # open, the newest first
@@ -158,14 +160,17 @@ class Watching:
         """
         name, ledger = self.database.name, self._ledger
         span = self.curves.look(now)
+        daemon = daemon_of(ledger, self.database, now)
         return ScreenPicture(
             at=now,
             database=name,
             engine=self.database.engine,
-            dry_run=self._dry_run,
-            daemon=daemon_of(ledger, self.database, now),
+            sending=look_from_outside(ledger, self.database, daemon, now, dry_run=self._dry_run),
+            daemon=daemon,
             under_way=under_way_of(ledger, self.database, now),
-            proposals=ledger.proposals.rows(database=name, states=OPEN_PROPOSALS),
+            proposals=[
+                row for row in ledger.proposals.rows(database=name, states=OPEN_PROPOSALS) if not row.has_expired(now)
+            ],
             moves=ledger.moves.rows(database=name, states=UNDER_WAY),
             ranking=self._ranking(),
             waiting_now=self.curves.waiting_now,

@@ -19,6 +19,7 @@ from agent.model.answers.watching import RoomOfSpace
 from agent.model.states import EXPIRABLE, UNFINISHED, ProposalState
 from agent.model.summary import gain_in_a_line
 from agent.planning.ranking import Ranking
+from agent.service.sending import Hindrance
 from agent.terminal.columns import GAP, Column
 from agent.terminal.tables import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of, wrap
 from agent.terminal.text_plots import sparkline
@@ -166,10 +167,12 @@ def _head(picture: ScreenPicture, width: int, others: int, *, blocks: bool) -> l
     more = f", tab: {others} more" if others else ""
     title = f"{picture.database} ({picture.engine}{more}): {_daemon(picture)}"
     lines = [Line(_sides(title, clock, width), BOLD)]
-    status = picture.daemon.status
-    if status is not None and (trouble := status.untrusted or status.error):
-        lines.append(Line(trouble, BAD))
-    lines += [Line(_waits(picture, blocks=blocks)), Line(_rooms(picture)), Line(_window(picture)), Line("")]
+    status, sending = picture.daemon.status, picture.sending
+    if not sending.is_said_beside:
+        lines.append(Line(sending.sentence, DIM if sending.hindrance is Hindrance.DRY_RUN else BAD))
+    if status is not None and status.error:
+        lines.append(Line(status.error, BAD))
+    lines += [Line(_waits(picture, blocks=blocks)), Line(_rooms(picture)), Line(picture.under_way.window), Line("")]
     return [line for line in lines if line.text or line is lines[-1]]
 
 
@@ -206,11 +209,6 @@ def room_text(room: RoomOfSpace) -> str:
     if room.fill_ratio is None or room.free_bytes is None:
         return f"{named}: not known" if room.used_bytes is None else f"{named}: {format_bytes(room.used_bytes)} own"
     return f"{named}: {format_ratio(room.fill_ratio)} full, {format_bytes(room.free_bytes)} free"
-
-
-def _window(picture: ScreenPicture) -> str:
-    held = "; dry run: nothing that is approved is carried out" if picture.dry_run else ""
-    return picture.under_way.window + held
 
 
 def _proposals(picture: ScreenPicture, listing: Listing, part: ScreenPart, view: View, width: int) -> list[Line]:

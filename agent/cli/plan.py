@@ -72,7 +72,7 @@ from agent.terminal.wording import (
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
 from connectors.model.moves import Border, ByHand, NoRoute
 from policies.model.plan import Advice, Verdict
-from policies.placement.dispatch import Hsm, HsmSubtype, UnknownName, spaces_after
+from policies.placement.dispatch import Hsm, HsmSubtype, Mode, UnknownName, spaces_after, why_nothing
 
 SHORTEST_LOOK_SECONDS = 0.05
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
@@ -190,6 +190,7 @@ def plan(
     ] = None,
 ) -> None:
     """Show what is worth moving, what it brings, locks and takes, and why not the others; moves nothing."""
+    session.only_reads = observe is None and not propose  # what is seen while it watches is kept
     if script is not None:
         require_new(script)  # before anything is watched for minutes
     wanted = mode_of(
@@ -214,6 +215,7 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         worth = _worth_of(session, watch, planning, usual=usual) if mode is ModeName.HSM else None
+        why = () if proposal else _why_nothing(watch, planning, wanted, limit, traced=trace)
         unwritten = None if script is None else _nothing_by_hand(script, proposal, worth)
         number = watch.propose(planning) if propose and unwritten is None else None
         stored = None if number is None else session.ledger.proposals.row(number)
@@ -224,6 +226,8 @@ def plan(
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
     _print(session, planning, proposal, worth, reports)
+    for sentence in why:
+        session.out.sentence(sentence)
     if sql:
         _print_sql(session.out, proposal, worth)
     if unwritten is not None:
@@ -244,9 +248,27 @@ def plan(
             left_behind=units_left_behind(planning),
             pins=tuple(pinned_units(report) for report in reports),
             script=written_to,
+            why_nothing=why,
             **_worth_shown(session, planning, worth),
         )
     )
+
+
+def _why_nothing(watch: Watch, planning: Planning, mode: Mode, limit: float, *, traced: bool) -> tuple[str, ...]:
+    """Why there is nothing to move: the time limit, if there would be something without it, else the mode."""
+    if math.isfinite(limit):
+        unlimited = watch.plan(mode, traced=traced)
+        proposal = None if unlimited is None else watch.proposal(unlimited)
+        if proposal is not None:
+            seconds, key = min((_group_seconds(proposal, move.group), move.key) for move in proposal.moves)
+            shortest = f"the shortest useful move, of {key}, is predicted to copy for {format_seconds(seconds)}"
+            return (f"{format_seconds(limit)} is too short: {shortest}",)
+    return why_nothing(planning.situation, planning.settings, mode)
+
+
+def _group_seconds(proposal: Proposal, group: int | None) -> float:
+    """How long the moves copy that are begun together."""
+    return sum(move.copy_seconds for move in proposal.moves if move.group == group)
 
 
 def _nothing_by_hand(path: Path, proposal: Proposal | None, worth: _Worth | None) -> CommandError | None:
@@ -369,7 +391,7 @@ def _answer(
         return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} {wait}"
     if spaces := _forgotten_spaces(ranking):
         return (
-            f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
+            f"what sessions wait for most cannot be moved: it is in {', '.join(spaces)}, for which no tier is "
             "configured (tiers: spaces)"
         )
     if missing := what_is_missing(database):
@@ -428,14 +450,15 @@ def split(
         ),
     ] = None,
     to_space: Annotated[
-        str | None, typer.Option("--to", metavar="SPACE", help="Where they are born; default: on the fastest tier.")
+        str | None, typer.Option("--to", metavar="SPACE", help="Where these are stored; default: on the fastest tier.")
     ] = None,
     close: Annotated[
         bool, typer.Option("--close", help="Of a split table: end its open part at --border, make the next behind it.")
     ] = False,
     propose: ProposeOption = False,
 ) -> None:
-    """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
+    """Split a table into a cold part that stays and one for new rows, with the exact statements."""
+    session.only_reads = not propose
     seen = None if close or (column and border) else _find_seen(session, unit, column, border)
     asked = Border(column=str(column), value=str(border)) if seen is None else seen.border
     if close:

@@ -11,8 +11,20 @@ from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.options import AllDatabases, Engine, Limit, begin_of, refuse, refuse_without_all
 from agent.cli.session import Session
+from agent.model.answers.report import DatabaseReported, ProposalReported
 from agent.model.units_of_measure import format_when
-from agent.pages.content import ProposalRecord, Report, counted, report_of
+from agent.pages.content import (
+    Report,
+    counted,
+    decision_text,
+    moved_text,
+    moves_by_state,
+    outcomes_text,
+    report_of,
+    summary_lines,
+    took_text,
+    verdict_text,
+)
 from agent.pages.report import database_reported, html_page, markdown_page
 from agent.terminal.columns import Column
 from agent.terminal.errors import ExitCode, write_file
@@ -57,12 +69,11 @@ def report(
         write_file(html, html_page(found, figures))
     if markdown is not None:
         write_file(markdown, markdown_page(found))
-    _print(session.out, found)
-    for path in (html, markdown):
-        if path is not None:
-            session.out.line(f"written: {path}")
-    if figures is not None and session.out.as_json:  # as long as all the rest where moves are many
-        session.out.document(database_reported(found, figures, html=html, markdown=markdown))
+    answer = database_reported(found, figures if session.out.as_json else None, html=html, markdown=markdown)
+    if session.out.as_json:
+        session.out.document(answer)
+    else:  # as long as all the rest where moves are many
+        _print(session.out, answer)
     return ExitCode.OK if found.audit.ok else ExitCode.LEDGER_UNUSABLE
 
 
@@ -73,7 +84,7 @@ def _figures(session: Session, found: Report) -> ReportFigures:
     return figures_of(session.ledger, found)
 
 
-def _print(out: Output, found: Report) -> None:
+def _print(out: Output, found: DatabaseReported) -> None:
     totals = found.totals
     if not found.audit.ok:
         out.line(f"{found.audit.sentence}: do not rely on this report; see hotplace audit verify", style="bold red")
@@ -82,9 +93,9 @@ def _print(out: Output, found: Report) -> None:
         [
             ("result", found.result),
             ("proposals", counted(totals.proposals_by_state)),
-            ("moves", counted(found.states)),
-            ("moved", found.moved),
-            ("outcomes", found.outcomes),
+            ("moves", counted(moves_by_state(totals))),
+            ("moved", moved_text(totals)),
+            ("outcomes", outcomes_text(totals)),
             ("audit chain", f"{found.audit.sentence}; head {found.audit.head}"),
         ]
     )
@@ -94,27 +105,25 @@ def _print(out: Output, found: Report) -> None:
         out.heading("advice other than moves, from the last plan")
     for each in found.advice:
         out.line(f"{each.code}: {each.sentence}")
+    for path in (found.files.html, found.files.markdown):
+        if path is not None:
+            out.line(f"written: {path}")
 
 
-def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
-    row = proposal.row
-    out.heading(f"proposal {row.id} of {format_when(row.proposal.created_at)}, {row.state}, digest {row.digest}")
+def _print_proposal(out: Output, proposal: ProposalReported) -> None:
+    out.heading(
+        f"proposal {proposal.id} of {format_when(proposal.created_at)}, {proposal.state}, digest {proposal.digest}"
+    )
     for decision in proposal.decisions:
-        facts = decision.facts
-        reason = f": {facts['reason']}" if facts.get("reason") else ""
-        out.line(
-            f"{format_when(decision.at)}: {decision.event} of {decision.subject} "
-            f"by {facts.get('who')} from {facts.get('origin')}{reason}"
-        )
-    if proposal.lines:
+        out.line(f"{format_when(decision.at)}: {decision_text(decision)}")
+    if summary_lines(proposal):
         out.facts([(line.name, line.text) for line in proposal.summary.lines])
     if proposal.measured:
         out.line(f"measured: {proposal.measured}")
     cells = [
         (
-            str(move.row.id), move.row.move.key, move.row.move.to_space, format_bytes(move.row.move.size_bytes),
-            move.row.state.value, move.took,
-            move.outcome.outcome.judged if move.outcome else "",
+            str(move.id), move.unit, move.to_space, format_bytes(move.bytes), move.state.value, took_text(move),
+            verdict_text(move),
         )
         for move in proposal.moves
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.options import Reason, parse_option, refuse
 from agent.cli.session import Session, actor
-from agent.cli.under_way import daemon_of, move_head
+from agent.cli.under_way import move_head
 from agent.ledger.errors import WrongState
 from agent.ledger.rows import EVERY, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import STATUS
@@ -28,6 +28,7 @@ from agent.model.answers.decisions import MoveAsked, MovesAsked, SendingStopped,
 from agent.model.states import ACTIONABLE, STARTING, MoveState
 from agent.model.units_of_measure import parse_seconds
 from agent.service.fleet import Heartbeat, heartbeat_of
+from agent.service.heard import daemon_of
 from agent.terminal.errors import CommandError, ExitCode
 
 POLL_SECONDS = 0.2

@@ -23,7 +23,6 @@ from agent.cli.commands import COMMANDS, HelpGroup, release_reloads
 from agent.cli.main import collect_as_usual
 from agent.cli.session import Options, Session
 from agent.cli.status import move_listed, open_proposals, print_moves, print_proposals
-from agent.cli.under_way import daemon_status_of
 from agent.config.models import Config
 from agent.ledger.errors import AWAY
 from agent.ledger.ledger import Ledger
@@ -31,6 +30,7 @@ from agent.ledger.state_names import STATUS
 from agent.model.answers.watching import CycleOfDatabase, CyclesRun
 from agent.model.logs import EventLog, set_up_logs
 from agent.model.states import MoveState, ProposalState
+from agent.service.heard import daemon_status_of
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
 from connectors.kit.contract import Clock, HotplaceError
@@ -180,10 +180,14 @@ def make_pages(daemon: Daemon, session: Session) -> Pages:
 
     @cache
     def site() -> WebSite:
+        from agent.pages.pictures import last_day
         from agent.pages.site import WebSite
 
         documents = ServedDocuments(lambda: daemon.config, session.ledger, session.clock)
-        return WebSite(documents, daemon.snapshots, guarded=guarded, monotonic=time.monotonic)
+        return WebSite(
+            documents, daemon.snapshots, guarded=guarded, monotonic=time.monotonic,
+            history=lambda name, now: last_day(session.ledger, name, now),
+        )  # fmt: skip
 
     return lambda target: site().answer(target)
 

@@ -17,9 +17,9 @@ from agent.terminal.output import Output
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.cli.under_way import DaemonState
     from agent.config.models import Config, DatabaseConfig
     from agent.ledger.ledger import Ledger
+    from agent.service.heard import DaemonState
     from agent.service.watch import Watch
     from connectors.kit.contract import Clock
 
@@ -101,7 +101,7 @@ class Session:
         found = self.config.database(self.options.database)
         for name in ("ledger", "existing_ledger"):
             if name in self.__dict__:
-                _refuse_unseen(self.__dict__[name], [found.name])
+                refuse_unseen(self.__dict__[name], [found.name])
         return found
 
     @cached_property
@@ -161,9 +161,9 @@ class Session:
         ledger = Ledger.open(place.place, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
         if "database" in self.__dict__:
-            _refuse_unseen(ledger, [self.database.name])
+            refuse_unseen(ledger, [self.database.name])
         elif "databases" in self.__dict__:
-            _refuse_unseen(ledger, [database.name for database in self.databases])
+            refuse_unseen(ledger, [database.name for database in self.databases])
         return ledger
 
     def of(self, database: DatabaseConfig, out: Output) -> Session:
@@ -192,19 +192,24 @@ class Session:
 
     def daemon(self) -> DaemonState:
         """What the ledger tells of the daemon of the database."""
-        from agent.cli.under_way import daemon_of
+        from agent.service.heard import daemon_of
 
         return daemon_of(self.ledger, self.database, self.clock.now())
 
 
-def _refuse_unseen(ledger: Ledger, databases: Sequence[str]) -> None:
+def unseen(ledger: Ledger, databases: Sequence[str]) -> tuple[str, ...]:
+    """Which of these databases the login may not see, where the ledger is divided among teams."""
+    owned = ledger.owned_databases() if ledger.is_shared else None
+    return () if owned is None else tuple(name for name in databases if name not in owned)
+
+
+def refuse_unseen(ledger: Ledger, databases: Sequence[str]) -> None:
     """Refuse to tell of databases that the login may not see: an empty answer would be taken for a fact.
 
     Raises:
         CommandError: it may see none of them.
     """
-    owned = ledger.owned_databases() if ledger.is_shared else None
-    if owned is None or not databases or any(name in owned for name in databases):
+    if not databases or len(unseen(ledger, databases)) < len(databases):
         return
     from agent.terminal.errors import CommandError, ExitCode
 

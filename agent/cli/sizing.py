@@ -18,7 +18,7 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
-from agent.cli.fleet import document_rows, first_rows, say_rest
+from agent.cli.fleet import document_rows, first_rows, say_rest, say_unseen, selection_of
 from agent.cli.options import (
     AllDatabases,
     Limit,
@@ -106,7 +106,7 @@ def show_break_even(
     out.line(f"{answer.database}: pages of {format_bytes(answer.page_bytes)} by the five-minute rule", style="bold")
     for each in answer.intervals:
         _print_break_even(out, each)
-    out.line("in the mean of all pages of a unit; spares: what the prices say, for as long as they are for")
+    out.line("reads: the mean of all pages of a unit; spares: in the currency of the prices, for the time they cover")
     out.document(answer)
 
 
@@ -170,7 +170,8 @@ def _pools(session: Session, name: str) -> Iterator[_Pool]:
     if name and not pools:
         known = ", ".join(pool.name for pool in session.config.pools) or "none"
         raise typer.BadParameter(f"no pool is named {name!r}; configured: {known}", param_hint="--pool")
-    curves = session.ledger.overview.documents(SIZING_CURVE, session.options.database or EVERY)
+    curves = session.ledger.overview.documents(SIZING_CURVE, selection_of(session, "").pattern)
+    say_unseen(session)
     for pool in pools:
         yield _Pool(pool.name, members_of(curves, pool.databases), pool.budget_bytes)
     if not pools:

@@ -15,8 +15,6 @@ from agent.cli.commands import HelpGroup
 from agent.cli.options import AllDatabases, Engine, Limit, refuse, refuse_without_all
 from agent.cli.session import Session
 from agent.cli.under_way import (
-    DaemonState,
-    daemon_of,
     move_head,
     move_line,
     trace_sentence,
@@ -48,7 +46,8 @@ from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.read_times import read_times_of
 from agent.sampling.trace_marks import read_figures, read_mark
 from agent.service.fleet import Heartbeat
-from agent.service.sending import Hindrance, facts_of, judge
+from agent.service.heard import DaemonState, daemon_of
+from agent.service.sending import SAID_BESIDE, Hindrance, look_from_outside
 from agent.terminal.columns import Column
 from agent.terminal.deciding import would_run
 from agent.terminal.output import Output
@@ -56,7 +55,7 @@ from agent.terminal.wording import count_of_moves, expiry, question, short_diges
 from connectors.model.formatting import format_bytes, format_ratio, format_wait
 
 SAYS_ALL = frozenset({Hindrance.LEDGER_MOVED, Hindrance.NOT_SEEN})  # what else the ledger holds is old, or not known
-SAID_ELSEWHERE = frozenset({"allowed", Hindrance.DRY_RUN, Hindrance.WINDOW})  # above, and in the line of windows
+SAID_ELSEWHERE = frozenset({"allowed", Hindrance.DRY_RUN, *SAID_BESIDE})  # the dry run: above all databases
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace plan --mode usage shows it as it is now"
 
 
@@ -113,7 +112,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
     daemon = daemon_of(ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(ledger, database, now)
     rows = ledger.moves.rows(database=database.name, states=UNDER_WAY)
-    sending = _sending(session, database, daemon.status)
+    sending = look_from_outside(ledger, database, daemon, now, dry_run=session.config.dry_run).shown
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     found = extend(
         DatabaseStatus,
@@ -175,16 +174,6 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
-
-
-def _sending(session: Session, database: DatabaseConfig, status: DaemonStatus | None) -> SendingShown:
-    """Whether anything may be sent, as the ledger says now and the daemon said last."""
-    known = "" if status is None else status.untrusted or ""
-    facts = facts_of(session.ledger, database, dry_run=session.config.dry_run, untrusted=known)
-    found = judge(facts, session.clock.now())
-    return SendingShown(
-        allowed=found.allowed, state=found.state, sentence=found.sentence, next_step=found.next_step or None
-    )
 
 
 def _print_hindrance(out: Output, sending: SendingShown) -> None:

@@ -10,7 +10,7 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.session import Session
-from agent.cli.under_way import daemon_of, move_head, under_way_of, under_way_shown
+from agent.cli.under_way import move_head, under_way_of, under_way_shown
 from agent.config.models import DatabaseConfig
 from agent.ledger.state_names import RANKING
 from agent.model.answers.kind import extend
@@ -19,6 +19,8 @@ from agent.model.answers.watching import DaemonInWords, DatabaseWatched, MoveWat
 from agent.model.states import UNDER_WAY
 from agent.model.units_of_measure import parse_seconds
 from agent.planning.ranking import ranking_from_arrays
+from agent.service.heard import daemon_of
+from agent.service.sending import SAID_BESIDE, look_from_outside
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
 from connectors.model.formatting import format_bytes, format_sessions
@@ -30,7 +32,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@command(HelpGroup.LOOK, "hotplace top --every 1s")
+@command(HelpGroup.LOOK, "hotplace top --every 1s", reads=True)
 def top(
     session: Session,
     once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
@@ -73,12 +75,14 @@ def _look_at_database(session: Session, database: DatabaseConfig, limit: int) ->
     under_way = under_way_of(session.ledger, database, now)
     rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
     stored = session.ledger.state.load_arrays(database.name, RANKING)
+    sending = look_from_outside(session.ledger, database, daemon, now, dry_run=session.config.dry_run)
     last_cycle = None if daemon.status is None else daemon.status.last_cycle
     return extend(
         DatabaseWatched,
         under_way_shown(under_way),
         database=database.name,
         daemon=DaemonInWords(state=daemon.word, sentence=daemon.sentence, last_cycle=last_cycle),
+        sending=sending.shown,
         moves=tuple(
             extend(MoveWatched, move_head(row), sentence=under_way.sentence(row), line=under_way.line(row))
             for row in rows
@@ -91,6 +95,8 @@ def _print(session: Session, found: DatabaseWatched) -> None:
     out = session.out
     out.line(f"{found.database}: {found.daemon.sentence}", style="bold")
     out.line(found.window.sentence)
+    if found.sending.state not in {"allowed", *SAID_BESIDE}:
+        out.line(found.sending.sentence, style="bold red")
     for move in found.moves:
         out.line(move.line)
     if not found.moves:

@@ -11,10 +11,11 @@ import typer
 from agent.cli.app import app, command
 from agent.cli.commands import HelpGroup
 from agent.cli.session import Session, actor
-from agent.cli.under_way import daemon_of, trace_sentence, trace_shown
+from agent.cli.under_way import trace_sentence, trace_shown
 from agent.model.answers.watching import TraceOfDatabase
 from agent.model.units_of_measure import parse_seconds
 from agent.sampling.trace_marks import TraceMark, read_figures, read_mark, write_mark
+from agent.service.heard import daemon_of
 
 trace = typer.Typer(no_args_is_help=True, epilog="Example: hotplace trace on --for 2h")
 app.add_typer(

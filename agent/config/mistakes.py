@@ -66,7 +66,7 @@ def read_document(text: str, source: str) -> Document:
         if not isinstance(root, yaml.MappingNode):
             found = "is empty" if root is None else "is not a mapping of keys"
             raise ConfigError(
-                [Problem("", found)], source=source, advice="`hotplace init` writes a commented file to start from."
+                [Problem("", found)], source=source, advice="`hotplace init` writes a file to start from."
             )
         repeated = [problem for location, node in _nodes(root, source) for problem in _repeated_keys(node, location)]
         if repeated:

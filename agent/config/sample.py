@@ -1,8 +1,14 @@
-"""The commented configuration that ``hotplace init`` writes: complete, and valid as it is."""
+"""Configurations that ``hotplace init`` and ``hotplace setup`` write, short or with every key; valid as they are."""
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import yaml
 
 from connectors.kit.registry import find_engine
 
@@ -59,9 +65,9 @@ log:                  # on standard error
 #     budget: 2 TiB                    # that their objects may fill; head-room comes on top
 #     databases: [crm, "shop-*"]       # of the ledger, those of other machines too
 
-# notices:            # channels over which people are told; try them: hotplace notify test
+# notices:            # channels that notify people; try them: hotplace notify test
 #   - name: dba-chat  # in the log and in commands
-#     events: [proposal, expiring, failed, hurt, rule, stalled, filling]   # what it is told of; all without it
+#     events: [proposal, expiring, failed, hurt, rule, stalled, filling]   # what it reports; without it all
 #     every: 60s      # between two messages at least; what came meanwhile is one message
 #     webhook:        # an HTTP POST
 #       url: {{file: /etc/hotplace/chat-url}}   # a secret: who has it can write to the channel
@@ -188,3 +194,93 @@ def sample(engine: str) -> str:
         fast=fast,
         slow=slow,
     )
+
+
+HEAD = """\
+# hotplace configuration. `hotplace doctor` checks it. Every key, with comments: hotplace init --full --engine {engine}
+
+level: propose       # observe: watch and rank only. auto: also approve what a signed standing rule covers
+dry_run: true        # what acts only prints its statements; set false to let approved moves run
+ledger: {{path: hotplace.db}}                 # the durable record; paths are relative to this file's folder
+metrics: {{listen: 127.0.0.1, port: 9477}}    # a live page at /, /metrics for Prometheus
+
+databases:
+"""
+ENTRY = """\
+  - name: {name}
+    engine: {engine}
+    connection:      # the login that watches
+{connection}
+{moving}    tiers:           # classes of storage, fastest first
+      - {{name: ssd, kind: ssd, spaces: [{fast}]}}
+      - {{name: hdd, kind: hdd, spaces: [{slow}]}}
+"""
+MOVING = "    move_connection: # the login that moves, once dry_run is false; the rest is as for connection\n"
+NO_MOVING = "    # move_connection: {user: hotplace_move, password: {file: move.password}}   # the login that moves\n"
+_PLAIN = re.compile(r"[\w/+][\w/.$+-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A database of a short configuration."""
+
+    name: str
+    connection: str  # YAML lines, not indented
+    moving: str = ""  # the same of the login that moves; "": none yet
+    fast: tuple[str, ...]  # spaces of the fast tier
+    slow: tuple[str, ...]
+
+
+def short_sample(engine: str) -> str:
+    """A short configuration for one database of that engine; the long one is ``sample``.
+
+    Raises:
+        UnknownEngine: there is no such engine; the message names the nearest.
+    """
+    record = find_engine(engine)
+    fast, slow = record.sample_spaces
+    lines = record.sample_settings.splitlines()
+    if record.first_settings:
+        wanted = re.compile(rf"(# )?({'|'.join(record.first_settings)}):")
+        lines = [line for line in lines if wanted.match(line)]
+    return short_configuration(engine, [Entry(name="main", connection="\n".join(lines), fast=(fast,), slow=(slow,))])
+
+
+def short_configuration(engine: str, entries: Iterable[Entry]) -> str:
+    """A configuration of what a first plan needs, about 25 lines for one database."""
+    return HEAD.format(engine=engine) + "".join(_entry(engine, entry) for entry in entries)
+
+
+def _entry(engine: str, entry: Entry) -> str:
+    moving = f"{MOVING}{textwrap.indent(entry.moving, INDENT)}\n" if entry.moving else NO_MOVING
+    return ENTRY.format(
+        name=scalar(entry.name),
+        engine=engine,
+        connection=textwrap.indent(entry.connection, INDENT),
+        moving=moving,
+        fast=", ".join(map(scalar, entry.fast)),
+        slow=", ".join(map(scalar, entry.slow)),
+    )
+
+
+def yaml_lines(values: Mapping[str, object]) -> str:
+    """Settings as lines of YAML; a mapping as a value stands on its line."""
+    return "\n".join(f"{key}: {_value(value)}" for key, value in values.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_value, value))}]"
+    return scalar(value) if isinstance(value, str) else json.dumps(value)
+
+
+def scalar(text: str) -> str:
+    """A text as YAML reads it back: plain where it can be, else in quotes.
+
+    >>> scalar("pg_default"), scalar("on"), scalar("8.4")
+    ('pg_default', '"on"', '"8.4"')
+    """
+    is_plain = _PLAIN.fullmatch(text) and yaml.safe_load(text) == text
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import Select, func, select
@@ -49,6 +49,7 @@ _NUMBER_UNDER_WAY = _NUMBER_OF_MOVES.where(among(moves.c.state, UNDER_WAY))
 _NUMBER_CHANGED = _NUMBER_OF_MOVES.where(moves.c.updated_at >= value_for(moves.c.updated_at, "since"))
 _DATABASES = select(proposals.c.database).where(_matching).distinct()
 BUT = "!"  # before a pattern: all others
+PATTERN_SIGNS = frozenset("*?[!")  # a name without any of them is one database
 _OUTCOMES = OUTCOMES.where(_matching).order_by(outcomes.c.id.desc())
 _LATE_OUTCOMES = _OUTCOMES.where(outcomes.c.at >= value_for(outcomes.c.at, "since"))
 
@@ -174,12 +175,17 @@ class Overview:
         return list(newest.values())
 
 
+def is_meant(pattern: str, name: str) -> bool:
+    """Whether a pattern means a database."""
+    but = pattern.startswith(BUT)
+    return fnmatchcase(name, pattern.removeprefix(BUT)) is not but
+
+
 def _meant_by(pattern: str) -> tuple[Callable[[str], bool], str]:
     """Whether a name is meant, and the pattern that the ledger is asked with."""
     if not pattern.startswith(BUT):
         return lambda _: True, pattern
-    left_out = pattern.removeprefix(BUT)
-    return lambda name: not fnmatchcase(name, left_out), EVERY
+    return partial(is_meant, pattern), EVERY
 
 
 def _find_forgotten(reading: Reading, heard: Mapping[str, datetime]) -> set[str]:

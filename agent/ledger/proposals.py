@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -56,6 +56,7 @@ _REJECTED_OF_SAME_WORK = (
     select(proposals.c.id)
     .where(*_OF_SAME_WORK, proposals.c.state == ProposalState.REJECTED)
     .where(proposals.c.decided_at > value_for(proposals.c.decided_at, "since"))
+    .where(proposals.c.decided_at < value_for(proposals.c.decided_at, "until"))
     .limit(1)
 )
 _MOVE_BY_ORDINAL = MOVES_OF_PROPOSAL.where(given(moves.c.ordinal))
@@ -272,11 +273,14 @@ class Proposals:
             )  # fmt: skip
             return load_proposal(transaction, number)
 
-    def was_rejected(self, proposal: Proposal, since: datetime) -> bool:
-        """Whether a proposal with the same statements for the same bundles was rejected after that instant."""
-        same = {"database": proposal.database, "same_work": digest_of_work(proposal)}
+    def was_rejected(self, proposal: Proposal, within: timedelta) -> bool:
+        """Whether a proposal with the same statements for the same bundles was rejected less than ``within`` ago.
+
+        One that is dated ahead counts for as long too: a clock that is set right must not silence it until that day.
+        """
+        same, now = {"database": proposal.database, "same_work": digest_of_work(proposal)}, self._clock.now()
         with self._database.read() as reading:
-            return reading.first(_REJECTED_OF_SAME_WORK, **same, since=since) is not None
+            return reading.first(_REJECTED_OF_SAME_WORK, **same, since=now - within, until=now + within) is not None
 
     def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> list[MoveRow]:
         """Drop one move that has not begun, before or after the approval. The digest of the proposal stays the same.

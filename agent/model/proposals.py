@@ -387,6 +387,8 @@ def proposal_json(proposal: Proposal) -> dict[str, Any]:
     for move in plain["moves"]:
         if move["route"]["by_hand"] is None:  # proposals without such moves keep their digest
             del move["route"]["by_hand"]
+        elif not move["route"]["by_hand"]["opening"]:  # nor do those by hand from before files had one
+            del move["route"]["by_hand"]["opening"]
     return plain
 
 

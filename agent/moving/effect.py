@@ -5,8 +5,9 @@
 ``estimate`` measures the effect, corrected for how the work changed. An operation is a read, priced by what it takes on
 the tier where its unit was before the moves. More reads per transaction, another mix, or more transactions therefore
 change the price of an interval and not the wait per operation. How that wait depends on load, mix and hour is fitted to
-the time before the moves (``usual_wait``) and continued into the time after. Read times of units that stayed are not
-used: these units share the device that a good move relieves, so their times fall with it.
+the time before the moves (``usual_wait``) and continued into the time after. Read times of units that stayed fall with
+those of the device that a good move relieves, so help is judged without them. Harm is judged both ways: by itself, and
+beside them (``control``), which takes away the noise that all reads of a device share.
 
 ``Effect`` takes its certainty from a block bootstrap over time (Kuensch 1989). Runs of intervals are drawn from before
 the moves, so that noise which lasts for minutes counts as long as it lasts.
@@ -23,7 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.moving.lasting_noise import LEAST_TIMES, LEAST_TIMES_AFTER, LastingNoise
+from agent.moving.control import Control
+from agent.moving.lasting_noise import LEAST_TIMES, LEAST_TIMES_AFTER, LastingNoise, lasting_noise
 from agent.moving.usual_wait import DrawnWaits, Evidence, UsualWait, runs
 from connectors.model.observation import F64, Bools
 
@@ -86,6 +88,7 @@ class Effect:
     times: float = math.inf  # that noise as long as it lasts was seen before; inf: that was not looked at
     times_after: float = math.inf  # and after
     greatest_rise: float = 0.0  # of the logarithm, over as long a time without a move
+    beside: Effect | None = None  # beyond what reads of what did not move show as well; None: not known
 
     @property
     def change(self) -> float:
@@ -100,7 +103,42 @@ class Effect:
 
     def part(self, share: float) -> Effect:
         """What of it goes to some of the moves."""
-        return replace(self, log_change=self.log_change * share, further=self.further * share, error=self.error * share)
+        beside = None if self.beside is None else self.beside.part(share)
+        own = {name: getattr(self, name) * share for name in ("log_change", "further", "error")}
+        return replace(self, **own, beside=beside)
+
+
+def effect_of(
+    before: Evidence, after: Evidence, history: Evidence, seed: int, control: Control | None = None
+) -> Effect | None:
+    """The effect of moves as outcomes judge it; None where either time has too few intervals with reads.
+
+    Args:
+        before: the intervals before the first move.
+        after: those after settling.
+        history: of the days before, for how long noise lasts.
+        seed: of the draws; the same gives the same interval.
+        control: of what did not move; None: not known.
+
+    The control has noise of its own, by which the fit takes less of it away than there is; taken away as a whole it may
+    be too much. Of both effects the lesser counts.
+    """
+    noise = lasting_noise(history)
+    effect = estimate(before, after, seed, noise, may_hurt=noise is not None)
+    if effect is None or control is None:
+        return effect
+    was, now, days = (control.beside(each) for each in (before, after, history))
+    beside = (
+        _estimate_amid(was, now, days, seed),
+        _estimate_amid(was.without_control(), now.without_control(), days.without_control(), seed),
+    )
+    found = [each for each in beside if each is not None]
+    return effect if len(found) < len(beside) else replace(effect, beside=min(found, key=lambda each: each.log_change))
+
+
+def _estimate_amid(before: Evidence, after: Evidence, history: Evidence, seed: int) -> Effect | None:
+    noise = lasting_noise(history)
+    return None if noise is None else estimate(before, after, seed, noise)
 
 
 def estimate(
@@ -229,6 +267,11 @@ LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
 SURE, LAST_SURE = 0.998, 0.98
 MANY_TIMES = 50  # as long as noise lasts, that the last look may be less sure about
 NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.99  # what an interval of this certainty must lie within to count as neutral
+# A control is a second test of the same moves, and each gets half of the chance to be wrong.
+SURE_OF_TWO = 0.999
+# A rise must be so many times the greatest without a move: of noise that lasts for hours few spells were seen, and
+# where these happened to be small, so are its length and error that were estimated from them.
+PLACEBO = 2.0
 LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
 
 
@@ -238,17 +281,36 @@ def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
     low, high = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else SURE)
     if high < 0 and effect.change <= -LEAST_CHANGE:
         return OutcomeVerdict.HELPED
-    if low > 0 and effect.change >= LEAST_CHANGE and is_no_noise(effect):
+    if _is_harm(effect, last=last) or is_harm_beside(effect):
         return OutcomeVerdict.HURT
     low, high = effect.ends(NEUTRAL_SURE)
     within = low > -NEUTRAL_CHANGE and high < NEUTRAL_CHANGE
     return OutcomeVerdict.NEUTRAL if within else OutcomeVerdict.CANNOT_TELL
 
 
+def _is_harm(effect: Effect, *, last: bool) -> bool:
+    """Whether a rise of the wait for the same work is sure by itself."""
+    each = SURE if effect.beside is None else SURE_OF_TWO
+    low, _ = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else each)
+    return low > 0 and effect.change >= LEAST_CHANGE and is_no_noise(effect)
+
+
+def is_harm_beside(effect: Effect) -> bool:
+    """Whether it is sure beside what did not move, while reads as a whole did not become faster.
+
+    A good move relieves the device that the others stay on: beside these what moved may seem slower, and the sum of
+    both is not.
+    """
+    beside = effect.beside
+    if beside is None or effect.log_change <= 0:
+        return False
+    return beside.ends(SURE_OF_TWO)[0] > 0 and beside.change >= LEAST_CHANGE and is_no_noise(beside)
+
+
 def is_no_noise(effect: Effect) -> bool:
     """Whether a rise is more than the days before had without a move, and enough of them was seen to say so."""
     enough = effect.times >= LEAST_TIMES and effect.times_after >= LEAST_TIMES_AFTER
-    return enough and effect.log_change > effect.greatest_rise
+    return enough and effect.log_change > PLACEBO * effect.greatest_rise
 
 
 def look_seconds(first_seconds: float, seen_seconds: float) -> tuple[float, bool]:

@@ -21,6 +21,7 @@ from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome
 from agent.model.proposals import CLOSE_PART, SPLIT
 from agent.model.states import CARRIED_OUT_OR_RUNNING, IN_PLACE, MoveState
+from agent.moving.control import UnitReads
 from agent.moving.effect import LEAST_AFTER, Effect, look_seconds
 from agent.moving.usual_wait import Evidence
 from agent.moving.verifier import MINIMUM_WINDOW_SECONDS
@@ -70,6 +71,7 @@ class _Side:
     placed: F64  # by interval, seconds that all reads take where units are now
     has_hours: bool
     transactions: F64  # by interval; NaN where they are not counted
+    units: UnitReads | None  # None: reads of units are not known
 
     def by_transactions(self, seconds: float) -> _Side:
         """The same with so many seconds of reads expected of each transaction, however many it takes."""
@@ -149,35 +151,46 @@ class EvidenceReader:
             placed_before=was.evidence.expected, placed_after=now.placed, by_hour=by_hour, split=split,
         )  # fmt: skip
 
-    def history(self, since: datetime, until: datetime) -> Evidence:
-        """All that is known of a time, before any of the moves."""
+    def history(self, since: datetime, until: datetime) -> tuple[Evidence, UnitReads | None]:
+        """All that is known of a time, before any of the moves, and the reads of units in it.
+
+        The reads are None where they are not known, or where no control can be found by them: reads of another agent
+        are known by the hour only, and the work of a split is counted by transactions.
+        """
         side = self._read(since, until)
+        units = None if side.has_hours or self._split else side.units
         if side.has_hours:
             side = side.by_hour()
         if self._split and math.isfinite(seconds := side.seconds_a_transaction):
             side = side.by_transactions(seconds)
-        return side.evidence
+        return side.evidence, units
 
     def _read(self, since: datetime, until: datetime) -> _Side:
         work = [each for each in self._ledger.work.between(self._database, since, until) if each.demand.read_wait >= 0]
         has_hours = any(each.of_hour_since is not None for each in work)
         if self._homes is None:
             evidence = _without_units(work)
-            return _Side(
-                evidence, self._no_work(), evidence.expected, has_hours, _transactions_of([[each] for each in work])
-            )
-        rows, reads, placed, spans = [], self._no_work(), [], []
+            transactions = _transactions_of([[each] for each in work])
+            return _Side(evidence, self._no_work(), evidence.expected, has_hours, transactions, None)
+        rows, reads, placed, spans, counts = [], self._no_work(), [], [], []
         for taken, within in _pair(self._ledger.history.read(self._database, since, until), work):
             figures, moved = self._figures(taken)
             rows.append((taken.ended_at.timestamp(), sum(each.seconds for each in within), _waits_of(within), *figures))
             spans.append(within)
+            total = float(taken.values[: self._homes.read_seconds.shape[1]].sum(dtype=np.float64))
+            span = taken.started_at.timestamp(), taken.ended_at.timestamp()
+            counts.append((*span, float(moved.reads.sum()), total))
             placed.append(figures[0] - float(moved.at_source.sum() - moved.at_target.sum()))
             reads = MovedWork(
                 reads=reads.reads + moved.reads,
                 at_source=reads.at_source + moved.at_source,
                 at_target=reads.at_target + moved.at_target,
             )
-        return _Side(_evidence(rows), reads, np.array(placed, dtype=np.float64), has_hours, _transactions_of(spans))
+        begun, ended, mine, every = np.array(counts, dtype=np.float64).reshape(len(counts), 4).T
+        return _Side(
+            _evidence(rows), reads, np.array(placed, dtype=np.float64), has_hours, _transactions_of(spans),
+            UnitReads(since=begun, until=ended, moved=mine, every=every),
+        )  # fmt: skip
 
     def _figures(self, row: HistoryRow) -> tuple[tuple[float, float, float], MovedWork]:
         """Of one interval: expected wait, shares of what moves and of other tiers; and the work of each move."""

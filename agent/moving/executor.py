@@ -57,7 +57,6 @@ class Executor:
         self._ledger = ledger
         self._clock = clock
         self._stopping = threading.Event()
-        self._held_back = False
         self._requests = OperatorRequests(database.name, ledger, clock)
         self._gate = Gate(database, ledger, clock, self._requests, self._stopping)
         self._leftovers = Leftovers(database.name, ledger, clock)
@@ -181,7 +180,7 @@ class Executor:
 
     def hold_back(self, *, on: bool) -> None:
         """Begin no further move while this is on; the one under way goes on to its end."""
-        self._held_back = on
+        self._gate.held_back = on
 
     # -- beginning -----------------------------------------------------------------------------------------------
 
@@ -193,7 +192,7 @@ class Executor:
         self._gate.begin_round()
         rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED})
         for row in _ways_back_first(self._sound(rows)):
-            if self._stopping.is_set() or self._held_back or len(passed.groups) > MOST_PASSED:
+            if self._stopping.is_set() or self._gate.held_back or len(passed.groups) > MOST_PASSED:
                 break
             if passed.holds(row):
                 continue

@@ -158,6 +158,7 @@ class Gate:
         self._clock = clock
         self._requests = requests
         self._stopping = stopping
+        self.held_back = False  # nothing more begins, as another configuration is to be taken over
         self.pauses = Pauses(clock)  # of moves that would be begun in vain now
         self.foreground = Foreground(database, clock)
         self._waiting: dict[str, str] = {}

@@ -90,6 +90,8 @@ class MoveRunner:
         if start == Start() and self._s.reconciler.stays_untidy(row):
             return self._apply(row, put_off("", self._obstacles(row)), None)
         # Asked once more: what a slow catalog was read for took its time, and only what has begun may go on.
+        if start == Start() and self._s.gate.held_back:  # who has the new configuration decides, of a begun group too
+            return self._apply(row, put_off("", "another configuration came before its first statement"), None)
         if start == Start() and not self._s.gate.may_begin_still(row) and not self._is_completed(row):
             return self._apply(row, put_off("", "its window closed before its first statement"), None)
         for tries in count(1):

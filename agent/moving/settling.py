@@ -21,7 +21,8 @@ from agent.model.logs import EventLog
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
 from agent.model.states import IN_HAND, IN_PLACE, MoveState
-from agent.moving.effect import LEAST_BEFORE, estimate
+from agent.moving.control import find_control
+from agent.moving.effect import LEAST_BEFORE, effect_of
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
 from agent.moving.lasting_noise import LastingNoise, lasting_noise
 from agent.moving.statement_effects import StatementLoad, compare_statements
@@ -169,10 +170,12 @@ class Settling:
         name, work = self._database.name, self._ledger.work
         joint = look.joint
         reader = EvidenceReader(self._ledger, name, homes, joint)
-        evidence, noise = reader.read(look.before, look.after), lasting_noise(reader.history(*look.history))
+        evidence, (days, units) = reader.read(look.before, look.after), reader.history(*look.history)
+        known, later = (self._ledger.statements.between(name, *side) for side in (look.history, look.after))
+        control = None if units is None else find_control(known, later, units)
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
-        effect = estimate(evidence.before, evidence.after, seed=proposal_id, noise=noise, may_hurt=noise is not None)
+        effect = effect_of(evidence.before, evidence.after, days, proposal_id, control)
         stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
         before = DatabaseDemand(**(stored[1] if stored else {}))
         after = work.between(name, *look.after)
@@ -184,7 +187,7 @@ class Settling:
             by_hour=evidence.by_hour, split=evidence.split,
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
-        return outcome, own, (evidence, noise)
+        return outcome, own, (evidence, lasting_noise(days))
 
     def _with_statements(
         self, proposal_id: int, look: OutcomeLook, outcome: Outcome, evidence: Evidences, noise: LastingNoise | None

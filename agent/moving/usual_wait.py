@@ -1,15 +1,16 @@
 """How the wait per operation depended on load, mix and hour before the moves: what it would be without them.
 
 The logarithm of the wait per operation is linear in a queue's curve, the share of what moves, the share of other tiers,
-and the hour of the day. Few intervals do not show which queue it is: several are fitted, and drawn by how well
-they explain the time before (Bayesian model averaging, Hoeting et al. 1999). Coefficients that this time says little
-about keep the error of their prior, which is drawn as well.
+the hour of the day, and, where it is known, in how slow the reads of what did not move are (``control``). Few intervals
+do not show which queue it is: several are fitted, and drawn by how well they explain the time before (Bayesian model
+averaging, Hoeting et al. 1999). Coefficients that this time says little about keep the error of their prior, which is
+drawn as well.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from connectors.model.observation import F64, I64
 DAY, HOUR_SECONDS = 86_400.0, 3600.0
 # Prior mean and standard error of the coefficients.
 LEVEL, QUEUE, MOVED, ELSEWHERE, HOUR = (0.0, 100.0), (1.0, 0.3), (0.0, 0.1), (0.0, 0.25), (0.0, 0.1)
+CONTROL = (0.5, 0.5)  # from units of another device to units of the same
 UTILISATIONS = (0.03, 0.12, 0.25, 0.4, 0.55, 0.75)  # at the mean load
 SERVERS = (1, 4)
 # The curve has a pole at 1, and a load above the mean may come near to it or pass it.
@@ -42,6 +44,7 @@ class Evidence:
     moved: F64  # share of ``expected`` of the units that moved
     elsewhere: F64  # share of ``expected`` of units on other tiers than the slowest
     others: F64 | None = None  # load of the whole database, where this is the evidence of a part of it
+    control: F64 | None = None  # logarithm of how slow reads of what did not move are; None: not known
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -56,6 +59,10 @@ class Evidence:
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         some: dict[str, Any] = {name: None if each is None else each[which] for name, each in columns.items()}
         return Evidence(**some)
+
+    def without_control(self) -> Evidence:
+        """The same with what the control shows taken off the waits."""
+        return self if self.control is None else replace(self, waited=self.waited * np.exp(-self.control), control=None)
 
     def merge(self, count: int) -> Evidence:
         """Intervals of that many neighbours each; what is left over at the beginning is left out."""
@@ -88,6 +95,7 @@ class Evidence:
             expected=expected, moved=sums(self.moved * self.expected) / read,
             elsewhere=sums(self.elsewhere * self.expected) / read,
             others=None if self.others is None else sums(self.others * self.seconds) / sums(self.seconds),
+            control=None if self.control is None else sums(self.control * self.seconds) / sums(self.seconds),
         )  # fmt: skip
 
     def with_reads(self) -> Evidence:
@@ -117,6 +125,7 @@ class UsualWait:
         self._queues = [(used, servers) for servers in SERVERS for used in UTILISATIONS]
         self._designs = np.array([self._design(before, before.load, queue) for queue in self._queues])  # (queues, n, k)
         priors = [LEVEL, QUEUE, MOVED, ELSEWHERE] + [HOUR] * (2 * HARMONICS * self.knows_hours)
+        priors += [CONTROL] * (before.control is not None)
         self._mean, self._error = np.array(priors).T
         weighted = self._designs * self._weight[:, np.newaxis]
         self._weighted = weighted
@@ -220,6 +229,8 @@ class UsualWait:
         if self.knows_hours:
             turns = 2 * math.pi * evidence.at / DAY
             columns += [wave(turns * number) for number in range(1, HARMONICS + 1) for wave in (np.sin, np.cos)]
+        if evidence.control is not None:
+            columns.append(evidence.control)
         return np.column_stack(columns)
 
 

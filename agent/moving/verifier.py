@@ -21,7 +21,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import decision_of_proposal
 from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
-from agent.moving.effect import Effect, verdict_of
+from agent.moving.effect import Effect, is_harm_beside, verdict_of
 from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import decision_from_arrays
 from agent.planning.situation import rows_of_keys
@@ -128,6 +128,7 @@ MINIMUM_WINDOW_SECONDS = 5.0
 NOTED_OUTSIDE = 0.05  # of the work after, done at loads not seen before: a verdict names it
 OF_HOURS = "means of hours: another agent watched for a part of the time, and its samples are on its machine"
 OF_SPLITS = "the same work is the same transactions: reads that a split adds to them count as its cost"
+BY_CONTROL = "compared with statements that read nothing of what moved, which shows what the device itself did"
 LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
 
 
@@ -163,6 +164,8 @@ def measure(
     measured = window_seconds >= MINIMUM_WINDOW_SECONDS and known and wait_before >= LEAST_WAIT_SECONDS
     effect = effect.part(joint_share) if effect is not None and measured else None
     verdict = _verdict(effect, last) if measured else OutcomeVerdict.UNMEASURED
+    by_control = effect is not None and verdict is OutcomeVerdict.HURT and is_harm_beside(effect)
+    effect = effect.beside if effect is not None and by_control else effect
     low, high = (math.nan, math.nan) if effect is None else effect.ends()
     return Outcome(
         verdict=verdict,
@@ -186,7 +189,7 @@ def measure(
         change=math.nan if effect is None else effect.change,
         change_low=low,
         change_high=high,
-        rests_on="; ".join(_evidence_words(effect, joint_share, by_hour=by_hour, split=split)),
+        rests_on="; ".join(_evidence_words(effect, joint_share, by_hour=by_hour, split=split, by_control=by_control)),
         joint_share=joint_share,
         **_forecast(ran),
     )
@@ -231,10 +234,14 @@ def _verdict(effect: Effect | None, last: bool) -> OutcomeVerdict:
     return OutcomeVerdict.CANNOT_TELL if effect is None else verdict_of(effect, last=last)
 
 
-def _evidence_words(effect: Effect | None, joint_share: float, *, by_hour: bool, split: bool) -> Iterator[str]:
+def _evidence_words(
+    effect: Effect | None, joint_share: float, *, by_hour: bool, split: bool, by_control: bool
+) -> Iterator[str]:
     """What the verdict rests on, in parts."""
     if effect is not None:
         yield what_it_rests_on(effect, joint_share)
+    if by_control:
+        yield BY_CONTROL
     if effect is not None and split:
         yield OF_SPLITS
     if by_hour:

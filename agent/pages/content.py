@@ -1,4 +1,7 @@
-"""What a report says, read from the ledger alone; no database is asked."""
+"""What a report is about, read from the ledger alone, no database is asked; and what its answer is in words.
+
+Every text of the report, on the terminal and on pages, is made of the answer: what a person reads stands in JSON too.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,12 @@ from agent.ledger.errors import NotFound
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import AuditReport, AuditRow, ClosedSpaceRow, MoveRow, OutcomeRow, PinRow, ProposalRow, StepState
 from agent.ledger.rows import StepRow as Step
-from agent.model.answers.report import ReportTotals
+from agent.model.answers.report import DatabaseReported, DecisionReported, MoveReported, ProposalReported, ReportTotals
 from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import AWAITING_OUTCOME, CARRIED_OUT, LAPSED_PROPOSALS
 from agent.model.summary import named_lines, summary_of
-from agent.moving.statement_texts import statement_lines
 from agent.planning.advice import stored_advice
 from agent.terminal.deciding import said_once, would_run
 from agent.terminal.wording import state_text, with_other_names
@@ -33,12 +35,6 @@ NOT_KNOWN = "not known"
 OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
 
 
-def _duration(seconds: float, *, complete: bool) -> str:
-    if complete:
-        return format_seconds(seconds)
-    return f"at least {format_seconds(seconds)}" if seconds > 0 else NOT_KNOWN
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveRecord:
     """One move with what was sent for it."""
@@ -46,11 +42,6 @@ class MoveRecord:
     row: MoveRow
     steps: tuple[Step, ...]
     outcome: OutcomeRow | None
-
-    @property
-    def state(self) -> str:
-        """Where it is in its life, for people."""
-        return state_text(self.row.state)
 
     @property
     def started_at(self) -> datetime | None:
@@ -73,41 +64,11 @@ class MoveRecord:
         return not any(step.state in OPEN_ENDED for step in self.steps)
 
     @property
-    def remarks(self) -> Iterator[str]:
-        """What became of it and why, and what it did as measured."""
-        if self.why:
-            yield f"{self.state}: {self.why}"
-        if self.outcome is not None:
-            yield self.outcome.outcome.sentence
-
-    @property
-    def verdict(self) -> str:
-        """Its outcome in a word; "" where there is none yet."""
-        return "" if self.outcome is None else self.outcome.outcome.judged
-
-    @property
-    def took(self) -> str:
-        """How long it took, for people; "" where nothing was sent."""
-        return _duration(self.copy_seconds, complete=self.copy_complete) if self.steps else ""
-
-    @property
     def not_needed(self) -> tuple[str, ...]:
-        """Statements for the case that an attempt is interrupted, in the approved text and never sent."""
-        sent = {step.sql for step in self.steps}
-        return tuple(sql for step in self.row.move.route.tidy_steps for sql in step.statements if sql not in sent)
-
-    @property
-    def if_interrupted(self) -> tuple[str, ...]:
-        """The same in as few lines as on a terminal: names that differ only stand behind one statement."""
+        """Lines for the case that an attempt is interrupted, approved and never sent, as few as on a terminal."""
         sent = {step.sql for step in self.steps}
         unsent = (step for step in self.row.move.route.tidy_steps if sent.isdisjoint(step.statements))
         return tuple(line for step in unsent for line in with_other_names(step))
-
-    @property
-    def why(self) -> str:
-        """The reason of its state; "" where that is its outcome, which is shown as such."""
-        repeated = self.outcome is not None and self.row.reason == self.outcome.outcome.sentence
-        return "" if repeated else self.row.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,48 +80,19 @@ class ProposalRecord:
     moves: tuple[MoveRecord, ...]
 
     @property
-    def predicted(self) -> str:
-        """What it was to bring, for people: what makes sessions wait more costs."""
-        saved = self.row.proposal.wait_saved_per_hour
-        return f"to {'save' if saved >= 0 else 'cost'} {format_wait(abs(saved))}"
-
-    @property
     def summary(self) -> DecisionSummary:
         """What was decided on, as the commands show it."""
         return summary_of(self.row.proposal, would_run([move.row for move in self.moves]), self.row.id)
-
-    @property
-    def lines(self) -> Sequence[tuple[str, str]]:
-        """The lines of the summary, each with its name; none of what came to nothing before it began."""
-        return () if self.row.state in LAPSED_PROPOSALS else tuple(named_lines(self.summary))
 
     @property
     def outcome(self) -> Outcome | None:
         """What was measured of all its moves together; None: nothing yet."""
         return next((move.outcome.outcome for move in self.moves if move.outcome is not None), None)
 
-    @property
-    def measured(self) -> str:
-        """Throughput and latency before and after the moves, next to the forecast; "" where nothing was measured."""
-        return "" if self.outcome is None else self.outcome.throughput_sentence
-
-    @property
-    def remarks(self) -> Iterator[str]:
-        """What was decided on, and what was measured of all its moves together."""
-        yield from (f"{name}: {text}" for name, text in self.lines)
-        if self.measured:
-            yield f"measured: {self.measured}"
-        yield from self.statements
-
-    @property
-    def statements(self) -> Sequence[str]:
-        """What became of single statements, by their ids; () where none were compared."""
-        return () if self.outcome is None else tuple(statement_lines(self.outcome, {}))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything on the page, of one database in one period."""
+    """Everything that the ledger has on one database in one period."""
 
     database: str
     since: datetime
@@ -175,18 +107,6 @@ class Report:
     def moves(self) -> list[MoveRecord]:
         """Moves of all proposals."""
         return [move for proposal in self.proposals for move in proposal.moves]
-
-    @property
-    def remarks(self) -> list[tuple[str, str]]:
-        """What is to be said of proposals and moves, each sentence once, with the numbers of those it is about."""
-        of_proposals = ((each.row.id, text) for each in self.proposals for text in each.remarks)
-        of_moves = ((each.row.id, text) for each in self.moves for text in each.remarks)
-        return [*said_once("proposal", of_proposals), *said_once("move", of_moves)]
-
-    @property
-    def decisions(self) -> list[AuditRow]:
-        """By persons, the oldest first."""
-        return sorted((each for proposal in self.proposals for each in proposal.decisions), key=lambda each: each.id)
 
     @property
     def totals(self) -> ReportTotals:
@@ -207,11 +127,6 @@ class Report:
         )
 
     @property
-    def states(self) -> Mapping[str, int]:
-        """How many moves are in each state, named for people."""
-        return Counter(move.state for move in self.moves)
-
-    @property
     def result(self) -> str:
         """What came of the last proposal that was measured, for people; what is known instead where none was."""
         measured = [each for each in self.proposals if each.outcome is not None and each.outcome.measured]
@@ -219,22 +134,6 @@ class Report:
             return result_of(max(measured, key=_when_measured))
         waiting = sum(move.row.state in AWAITING_OUTCOME for move in self.moves)
         return f"not measured yet, {waiting} moved" if waiting else "nothing was measured"
-
-    @property
-    def outcomes(self) -> str:
-        """What moves brought and what taking them back did, counted for people."""
-        brought, undone = self.totals.outcomes_by_verdict, self.totals.undo_outcomes_by_verdict
-        return "; ".join([counted(brought), *([f"undo: {counted(undone)}"] if undone else [])])
-
-    @property
-    def moved(self) -> str:
-        """What was moved in which time, for people."""
-        totals = self.totals
-        took = _duration(totals.copy_seconds, complete=totals.copy_complete)
-        size = format_bytes(totals.bytes_moved)
-        if not totals.bytes_moved:
-            return "nothing"
-        return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
 
 
 def _when_measured(proposal: ProposalRecord) -> datetime:
@@ -258,11 +157,6 @@ def result_of(proposal: ProposalRecord) -> str:
 
 def _by_verdict(outcomes: Iterable[Outcome]) -> dict[OutcomeVerdict, int]:
     return dict(Counter(outcome.verdict for outcome in outcomes))
-
-
-def counted(counts: Mapping[_Word, int]) -> str:
-    """How many there are of each, for people: ``2 helped, 1 hurt``."""
-    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
 
 
 def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -> Report:
@@ -349,3 +243,114 @@ def _move_records(ledger: Ledger, by_proposal: Mapping[int, Sequence[MoveRow]]) 
         )
         for proposal, moves in by_proposal.items()
     }
+
+
+# -- in words --------------------------------------------------------------------------------------------------------
+
+
+def counted(counts: Mapping[_Word, int]) -> str:
+    """How many there are of each, for people: ``2 helped, 1 hurt``."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
+
+
+def moves_by_state(totals: ReportTotals) -> Mapping[str, int]:
+    """How many moves are in each state, named for people."""
+    found: Counter[str] = Counter()
+    for state, count in totals.moves_by_state.items():
+        found[state_text(state)] += count
+    return found
+
+
+def outcomes_text(totals: ReportTotals) -> str:
+    """What moves brought and what taking them back did, counted for people."""
+    brought, undone = totals.outcomes_by_verdict, totals.undo_outcomes_by_verdict
+    return "; ".join([counted(brought), *([f"undo: {counted(undone)}"] if undone else [])])
+
+
+def moved_text(totals: ReportTotals) -> str:
+    """What was moved in which time, for people."""
+    if not totals.bytes_moved:
+        return "nothing"
+    took, size = _duration(totals.copy_seconds, complete=totals.copy_complete), format_bytes(totals.bytes_moved)
+    return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
+
+
+def took_text(move: MoveReported) -> str:
+    """How long a move took, for people; "" where nothing was sent."""
+    return _duration(move.copy_seconds or 0.0, complete=move.copy_complete) if move.statements else ""
+
+
+def _duration(seconds: float, *, complete: bool) -> str:
+    if complete:
+        return format_seconds(seconds)
+    return f"at least {format_seconds(seconds)}" if seconds > 0 else NOT_KNOWN
+
+
+def verdict_text(move: MoveReported) -> str:
+    """The outcome of a move in a word, and of an undo as such; "" where there is none yet."""
+    if move.outcome is None:
+        return ""
+    return f"undo {move.outcome.verdict}" if move.outcome.undo else move.outcome.verdict.value
+
+
+def why_text(move: MoveReported) -> str:
+    """The reason of its state; "" where that is its outcome, which is shown as such."""
+    return "" if move.outcome is not None and move.reason == move.outcome.sentence else move.reason
+
+
+def decision_text(decision: DecisionReported) -> str:
+    """Who decided what, from where and why."""
+    reason = f": {decision.reason}" if decision.reason else ""
+    return f"{decision.event} of {decision.subject} by {decision.who} from {decision.origin}{reason}"
+
+
+def predicted_text(proposal: ProposalReported) -> str:
+    """What a proposal was to bring, for people: what makes sessions wait more costs."""
+    saved = proposal.wait_saved_per_hour_seconds
+    return f"to {'save' if saved >= 0 else 'cost'} {format_wait(abs(saved))}"
+
+
+def summary_lines(proposal: ProposalReported) -> Sequence[tuple[str, str]]:
+    """The lines of its summary, each with its name; none of what came to nothing before it began."""
+    return () if proposal.state in LAPSED_PROPOSALS else tuple(named_lines(proposal.summary))
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """What a page says of all proposals of a report together."""
+
+    report: DatabaseReported
+
+    @property
+    def moves(self) -> Sequence[MoveReported]:
+        """Moves of all proposals."""
+        return [move for proposal in self.report.proposals for move in proposal.moves]
+
+    @property
+    def decisions(self) -> Sequence[DecisionReported]:
+        """By persons, the oldest first."""
+        found = (decision for proposal in self.report.proposals for decision in proposal.decisions)
+        return sorted(found, key=lambda each: each.id)
+
+    @property
+    def remarks(self) -> Sequence[tuple[str, str]]:
+        """What is to be said of proposals and moves, each sentence once, with the numbers of those it is about."""
+        of_proposals = ((each.id, text) for each in self.report.proposals for text in _remarks_on(each))
+        of_moves = ((each.id, text) for each in self.moves for text in _remarks_on_move(each))
+        return [*said_once("proposal", of_proposals), *said_once("move", of_moves)]
+
+
+def _remarks_on(proposal: ProposalReported) -> Iterator[str]:
+    """What was decided on, and what was measured of all its moves together."""
+    yield from (f"{name}: {text}" for name, text in summary_lines(proposal))
+    if proposal.measured:
+        yield f"measured: {proposal.measured}"
+    yield from proposal.statements_compared
+
+
+def _remarks_on_move(move: MoveReported) -> Iterator[str]:
+    """What became of it and why, and what it did as measured."""
+    if why := why_text(move):
+        yield f"{state_text(move.state)}: {why}"
+    if move.outcome is not None:
+        yield move.outcome.sentence

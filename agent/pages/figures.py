@@ -10,7 +10,7 @@ Each is empty where the ledger has too little for a picture; ``missing`` says wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -144,8 +144,8 @@ class ReportFigures:
     sizing: SizingAnswer | None = None
 
 
-def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
-    """Read them.
+def figures_over_time(ledger: Ledger, report: Report) -> ReportFigures:
+    """Those alone that are read quickly: waits and fills.
 
     Raises:
         LedgerCorrupt: the file is damaged.
@@ -156,6 +156,18 @@ def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
         tiers=() if known is None else tuple(tier.name for tier in known[0].tiers),
         fills=fills if len(fills) >= LEAST_POINTS else (),
         waits=tuple(_waits(ledger, report)),
+    )
+
+
+def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
+    """Read them.
+
+    Raises:
+        LedgerCorrupt: the file is damaged.
+    """
+    known = last_situation(ledger, report.database)
+    return replace(
+        figures_over_time(ledger, report),
         hot_units=NOTHING_HOT if known is None else _hot_units(ledger, report, known[0]),
         inside=inside_of(ledger, report),
         changes=tuple(_changes(report.moves)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -20,6 +22,8 @@ from agent.model.answers.watching import (
 from agent.model.states import ProposalState
 from agent.model.summary import named_lines
 from agent.model.units_of_measure import format_when
+from agent.pages.plots import VARIABLES, Figure
+from agent.service.sending import SAID_BESIDE
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import (
     format_bytes,
@@ -35,27 +39,41 @@ REFRESH_SECONDS = 5
 ROLES = {"log": "log", "temp": "temporary space", "undo": "undo space"}
 
 
-def render_page(status: StatusShown, top: TopShown, snapshots: Mapping[str, Snapshot], *, guarded: bool) -> str:
+def render_page(
+    status: StatusShown,
+    top: TopShown,
+    snapshots: Mapping[str, Snapshot],
+    history: Mapping[str, Sequence[Figure]],
+    *,
+    guarded: bool,
+) -> str:
     """The page of all databases; every text from a database is escaped.
 
     Args:
         status: the answer of ``hotplace status``.
         top: the answer of ``hotplace top``.
         snapshots: what each watch knows, by database.
+        history: pictures of the last day, by database.
         guarded: the reader has shown a password or a certificate, and may read who asked for what.
     """
     tops = {each.database: each for each in top.databases}
     parts = [
-        _part(each, tops[each.database], snapshots.get(each.database), guarded=guarded) for each in status.databases
+        _part(each, tops[each.database], snapshots.get(each.database), status.at, guarded=guarded)
+        for each in status.databases
     ]
-    at = format_when(status.at)
-    return _template().render(status=status, at=at, parts=parts, refresh=REFRESH_SECONDS, guarded=guarded)
+    for number, part in enumerate(parts):  # an identifier is unique on a page
+        figures = history.get(part["name"], ())
+        part["history"] = [replace(figure, name=f"{figure.name}-{number}") for figure in figures]
+    shown = {"at": format_when(status.at), "refresh": REFRESH_SECONDS, "guarded": guarded, "colors": VARIABLES}
+    return _template().render(status=status, parts=parts, **shown)
 
 
-def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | None, *, guarded: bool) -> dict[str, Any]:
+def _part(
+    status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | None, at: datetime, *, guarded: bool
+) -> dict[str, Any]:
     """One database, as the template shows it."""
     daemon = status.daemon.status
-    troubles = () if daemon is None else (daemon.untrusted, daemon.error)
+    troubles = (_why_nothing_is_sent(status, snapshot, at), daemon and daemon.error)
     return {
         "name": status.database,
         "engine": status.engine,
@@ -69,6 +87,13 @@ def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | Non
         "moves": [_move(move, top, guarded=guarded) for move in top.moves],
         "units": top.units,
     }
+
+
+def _why_nothing_is_sent(status: DatabaseStatus, snapshot: Snapshot | None, at: datetime) -> str:
+    """What this agent itself knows, or else the ledger; "" where something may be sent, or a line beside says it."""
+    own = None if snapshot is None else snapshot.sending(at)
+    found = status.sending if own is None else own.shown
+    return "" if found.state in {"allowed", *SAID_BESIDE} else found.sentence
 
 
 def waits_of(snapshot: Snapshot) -> list[tuple[str, float]]:

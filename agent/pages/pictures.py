@@ -16,10 +16,11 @@ from typing import TypeVar
 from leather import Chart
 from leather.shapes import Line
 
-from agent.model.answers.report import WaitsAt
+from agent.ledger.ledger import Ledger
+from agent.model.answers.report import DatabaseReported, WaitsAt
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.pages.content import Report, counted, result_of
-from agent.pages.figures import ReportFigures
+from agent.pages.content import Report, counted, moved_text, moves_by_state, outcomes_text, report_of, result_of
+from agent.pages.figures import ReportFigures, figures_over_time
 from agent.pages.plots import (
     HEAT,
     HEIGHT,
@@ -45,8 +46,10 @@ from agent.pages.plots import (
 from agent.studies.sizing import curve_of
 from agent.terminal.deciding import join_numbers
 from agent.terminal.tables import shorten_name
+from agent.terminal.wording import state_text
 from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
+DAY = timedelta(days=1)
 NAME_WIDTH = 20  # characters of a unit on an axis
 ROW_HEIGHT = 22
 FRAME_HEIGHT = 64  # of a plot of rows: axis, legend, margins
@@ -72,6 +75,17 @@ def pictures_of(report: Report, figures: ReportFigures) -> list[ReportPicture]:
     return [
         ReportPicture(title=title, figure=draw(report, figures), missing=missing) for title, draw, missing in PICTURES
     ]
+
+
+def last_day(ledger: Ledger, database: str, now: datetime) -> tuple[Figure, ...]:
+    """Waits and fill over the day before now, with the moves that ended in it; those of which there is enough.
+
+    Raises:
+        LedgerCorrupt: the file is damaged.
+    """
+    report = report_of(ledger, database, now - DAY, now)
+    figures = figures_over_time(ledger, report)
+    return tuple(figure for draw in (_waits, _fills) if (figure := draw(report, figures)) is not None)
 
 
 # -- over time -------------------------------------------------------------------------------------------------------
@@ -133,7 +147,7 @@ def _fills(report: Report, figures: ReportFigures) -> Figure | None:
 def _moments(report: Report, since: datetime, until: datetime) -> list[tuple[float, float, str]]:
     """Rows of ``Moments``: when moves have ended, within a period."""
     return [
-        (move.ended_at.timestamp(), 0.0, f"move {move.row.id}, {move.row.move.what}: {move.state}")
+        (move.ended_at.timestamp(), 0.0, f"move {move.row.id}, {move.row.move.what}: {state_text(move.row.state)}")
         for move in report.moves
         if move.ended_at is not None and since <= move.ended_at <= until
     ]
@@ -353,15 +367,15 @@ class Fact:
     alarming: bool = False
 
 
-def cards_of(report: Report, figures: ReportFigures) -> list[Fact]:
+def cards_of(report: DatabaseReported, figures: ReportFigures) -> list[Fact]:
     """What came of it, what was done, and how things are now, as far as that is known."""
     totals = report.totals
     return [
         Fact(title="result", text=report.result, alarming="hurt" in report.result),
         Fact(title="proposals", text=_count(totals.proposals, totals.proposals_by_state)),
-        Fact(title="moves", text=_count(totals.moves, report.states)),
-        Fact(title="moved", text=report.moved),
-        Fact(title="outcomes", text=report.outcomes, alarming=OutcomeVerdict.HURT in totals.outcomes_by_verdict),
+        Fact(title="moves", text=_count(totals.moves, moves_by_state(totals))),
+        Fact(title="moved", text=moved_text(totals)),
+        Fact(title="outcomes", text=outcomes_text(totals), alarming=OutcomeVerdict.HURT in totals.outcomes_by_verdict),
         *_now(figures),
         Fact(title="audit chain", text=report.audit.sentence, alarming=not report.audit.ok),
     ]

@@ -1,4 +1,4 @@
-"""The report as an answer, and as a page in HTML or Markdown.
+"""The report as an answer, and as a page made of that answer.
 
 The report as a page: HTML for a browser and for paper, Markdown for a ticket.
 """
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from agent.ledger.rows import AuditRow
 from agent.model.answers.report import (
+    NO_FIGURES,
     AuditReported,
     ClosedSpaceReported,
     DatabaseReported,
     DecisionReported,
+    FiguresReported,
     MoveReported,
     PinReported,
     ProposalReported,
@@ -22,8 +24,23 @@ from agent.model.answers.report import (
 )
 from agent.model.states import IN_PLACE
 from agent.model.units_of_measure import format_when
-from agent.pages.content import MoveRecord, ProposalRecord, Report
-from agent.terminal.wording import forecast_shown, outcome_shown
+from agent.moving.statement_texts import statement_lines
+from agent.pages.content import (
+    AllOf,
+    MoveRecord,
+    ProposalRecord,
+    Report,
+    decision_text,
+    moved_text,
+    moves_by_state,
+    outcomes_text,
+    predicted_text,
+    summary_lines,
+    took_text,
+    verdict_text,
+    why_text,
+)
+from agent.terminal.wording import forecast_shown, outcome_shown, state_text
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds, printable, shown
 
 if TYPE_CHECKING:
@@ -33,11 +50,9 @@ if TYPE_CHECKING:
 
 
 def database_reported(
-    report: Report, figures: ReportFigures, *, html: Path | None = None, markdown: Path | None = None
+    report: Report, figures: ReportFigures | None = None, *, html: Path | None = None, markdown: Path | None = None
 ) -> DatabaseReported:
-    """The report with the figures of the pictures, and the files that it was written to."""
-    from agent.pages.figures import figures_reported  # it brings arrays, which the plain page goes without
-
+    """The report with the files that it was written to, and the figures of the pictures; None: without those."""
     return DatabaseReported(
         database=report.database,
         since=report.since,
@@ -56,15 +71,21 @@ def database_reported(
         audit=AuditReported(
             ok=report.audit.ok, rows=report.audit.rows, head=report.audit.head, sentence=report.audit.sentence
         ),
-        figures=figures_reported(figures),
+        figures=NO_FIGURES if figures is None else _figures_reported(figures),
         files=ReportFiles(
             html=None if html is None else str(html), markdown=None if markdown is None else str(markdown)
         ),
     )
 
 
+def _figures_reported(figures: ReportFigures) -> FiguresReported:
+    from agent.pages.figures import figures_reported  # it brings arrays, which the plain page goes without
+
+    return figures_reported(figures)
+
+
 def _proposal_reported(proposal: ProposalRecord) -> ProposalReported:
-    row = proposal.row
+    row, outcome = proposal.row, proposal.outcome
     return ProposalReported(
         id=row.id,
         digest=row.digest,
@@ -73,6 +94,8 @@ def _proposal_reported(proposal: ProposalRecord) -> ProposalReported:
         wait_saved_per_hour_seconds=row.proposal.wait_saved_per_hour,
         forecast=forecast_shown(row.proposal.forecast),
         summary=proposal.summary,
+        measured="" if outcome is None else outcome.throughput_sentence,
+        statements_compared=() if outcome is None else tuple(statement_lines(outcome, {})),
         bytes=row.proposal.bytes_moved,
         decisions=tuple(map(_decision_reported, proposal.decisions)),
         moves=tuple(map(_move_reported, proposal.moves)),
@@ -82,8 +105,10 @@ def _proposal_reported(proposal: ProposalRecord) -> ProposalReported:
 def _decision_reported(decision: AuditRow) -> DecisionReported:
     facts = decision.facts
     return DecisionReported(
+        id=decision.id,
         at=decision.at,
         event=decision.event,
+        subject=decision.subject,
         who=facts.get("who"),
         origin=facts.get("origin"),
         reason=facts.get("reason") or None,
@@ -105,8 +130,12 @@ def _move_reported(move: MoveRecord) -> MoveReported:
         ended_at=move.ended_at,
         copy_seconds=move.copy_seconds if move.copy_complete or move.copy_seconds else None,
         copy_complete=move.copy_complete,
-        statements=tuple(StatementReported(sql=step.sql, state=step.state, at=step.intended_at) for step in move.steps),
+        statements=tuple(
+            StatementReported(sql=step.sql, state=step.state, detail=step.detail, at=step.intended_at)
+            for step in move.steps
+        ),
         if_interrupted=tuple(sql for step in move.row.move.route.tidy_steps for sql in step.statements),
+        not_needed=move.not_needed,
         outcome=outcome_shown(move.outcome.outcome) if move.outcome is not None else None,
     )
 
@@ -116,13 +145,14 @@ def html_page(report: Report, figures: ReportFigures) -> str:
     from agent.pages.pictures import cards_of, pictures_of
     from agent.pages.plots import VARIABLES  # only a page with pictures needs what draws them
 
-    shown = {"cards": cards_of(report, figures), "pictures": pictures_of(report, figures), "colors": VARIABLES}
-    return page_environment().get_template("report.html").render(report=report, **shown)
+    answer = database_reported(report)
+    drawn = {"cards": cards_of(answer, figures), "pictures": pictures_of(report, figures), "colors": VARIABLES}
+    return page_environment().get_template("report.html").render(report=answer, all=AllOf(answer), **drawn)
 
 
 def markdown_page(report: Report) -> str:
     """What was done, as Markdown, without pictures; what would end a cell of a table is escaped."""
-    return page_environment().get_template("report.md").render(report=report, totals=report.totals)
+    return page_environment().get_template("report.md").render(report=database_reported(report))
 
 
 def page_environment() -> Environment:
@@ -140,7 +170,9 @@ def page_environment() -> Environment:
     )
     environment.filters |= {
         "bytes": format_bytes, "seconds": format_seconds, "ratio": format_ratio, "when": format_when,
-        "cell": _cell, "code": _code, "shown": shown,
+        "cell": _cell, "code": _code, "shown": shown, "state": state_text, "took": took_text, "why": why_text,
+        "verdict": verdict_text, "decision": decision_text, "predicted": predicted_text, "lines": summary_lines,
+        "by_state": moves_by_state, "moved": moved_text, "outcomes": outcomes_text,
     }  # fmt: skip
     return environment
 

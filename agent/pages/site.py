@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from http import HTTPStatus
@@ -32,8 +32,13 @@ from agent.terminal.output import plain_value
 from connectors.kit.contract import HotplaceError
 
 if TYPE_CHECKING:
-    from agent.model.answers.watching import StatusShown, TopShown
+    from datetime import datetime
 
+    from agent.model.answers.watching import StatusShown, TopShown
+    from agent.pages.plots import Figure
+
+History = Callable[[str, "datetime"], "Sequence[Figure]"]
+DRAWN_SECONDS = 60.0  # that a picture of the last day is kept
 
 VERSION = "v1"
 PREFIX = f"/api/{VERSION}/"
@@ -323,6 +328,7 @@ class WebSite:
         *,
         guarded: bool,
         monotonic: Callable[[], float],
+        history: History = lambda _, __: (),
     ) -> None:
         """Wire it up.
 
@@ -331,7 +337,10 @@ class WebSite:
             snapshots: of every watched database.
             guarded: every client that gets here has shown a password or a certificate.
             monotonic: time, for how long an answer is kept.
+            history: pictures of the day before an instant, by database; asked for once a minute at most.
         """
+        self._monotonic, self._history = monotonic, history
+        self._histories: dict[str, tuple[float, Sequence[Figure]]] = {}
         self._documents = documents
         self._snapshots = snapshots
         self._guarded = guarded
@@ -372,13 +381,22 @@ class WebSite:
         arguments = {parameter.name: parameter.argument or parameter.name for parameter in endpoint.parameters}
         return _json(self._documents(endpoint.command, {arguments[name]: value for name, value in asked.items()}))
 
+    def _last_day(self, database: str, now: datetime) -> Sequence[Figure]:
+        """Its pictures, drawn again once a minute: the page comes every few seconds."""
+        drawn = self._histories.get(database)
+        if drawn is None or self._monotonic() - drawn[0] >= DRAWN_SECONDS:
+            drawn = self._histories[database] = (self._monotonic(), self._history(database, now))
+        return drawn[1]
+
     def _page(self) -> Answer:
         from agent.pages.live_page import render_page  # jinja2 with it: only once someone looks
 
+        status = cast("StatusShown", self._documents("status", {}))
         page = render_page(
-            cast("StatusShown", self._documents("status", {})),
+            status,
             cast("TopShown", self._documents("top", {"limit": UNITS})),
             {snapshot.database: snapshot for snapshot in self._snapshots()},
+            {each.database: self._last_day(each.database, status.at) for each in status.databases},
             guarded=self._guarded,
         )
         return Answer(HTTPStatus.OK, page.encode(), HTML_TYPE, PAGE_HEADERS)

@@ -16,6 +16,7 @@ from math import inf
 
 from agent.config.models import DatabaseConfig
 from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, NotRecorded
+from connectors.kit.registry import find_engine
 from connectors.kit.templates import StatementTemplate
 from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
 from connectors.model.observation import UnitTable
@@ -225,7 +226,9 @@ def for_its_carrier(route: Route, database: DatabaseConfig) -> Route:
     of_engine = route.by_hand is not None and route.by_hand.because != BY_HAND
     if of_engine or not route.steps:
         return route
-    return route.by_a_person(BY_HAND) if database.by_hand else replace(route, by_hand=None)
+    if not database.by_hand:
+        return replace(route, by_hand=None)
+    return route.by_a_person(BY_HAND, find_engine(database.engine).client)
 
 
 def derives(connector: Connector, route: Route, template: StatementTemplate | None, now: datetime) -> bool:

@@ -273,10 +273,14 @@ def governing_pins(keys: Sequence[str], pins: Sequence[PinRule]) -> I64:
 
 
 def _seconds_since(keys: Sequence[str], instants: Mapping[str, datetime], now: datetime) -> F64:
-    """How long ago the instant of each unit was, infinitely long where it has none."""
+    """How long ago the instant of each unit was, infinitely long where it has none.
+
+    An instant yet to come was written while the clock was ahead. How far off it is counts, not on which side: a second
+    ahead is just now, and a year ahead must not rest a unit for that year.
+    """
     column = np.full(len(keys), np.inf)
     for key, row in rows_of_keys(keys, instants.keys()).items():
-        column[row] = (now - instants[key]).total_seconds()
+        column[row] = abs((now - instants[key]).total_seconds())
     return column
 
 

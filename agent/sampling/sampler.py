@@ -11,7 +11,7 @@ Reads what single statements did, a few times within the settle time, so that ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -68,6 +68,17 @@ class Cycle:
     seconds: float  # the whole cycle by the agent's clock
     sentence: str
     evidence: bool  # the interval counted
+    figures: IntervalFigures | None = None  # of that interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalFigures:
+    """What counters of waits grow by with an interval; rates are per second."""
+
+    seconds: float
+    waiting_sessions: float  # for reads, as the engine measures it; NaN where it does not
+    roles: tuple[RoleFigures, ...]
+    sync_reads: Mapping[str, float]  # by tier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +195,23 @@ class Sampler:
             seconds=self._clock.monotonic() - started,
             sentence=sentence,
             evidence=demand is not None,
+            figures=None if demand is None else self._figures(demand),
+        )
+
+    def _figures(self, demand: Demand) -> IntervalFigures:
+        """Of an interval that was learned from."""
+        storage = self._storage
+        assert storage is not None, "cycle() reads the catalog first"
+        units = self.catalog.units
+        row = units.rows_of(demand.physical_id)
+        known = row >= 0
+        tier, rates = storage.tier_of_space[units.space[row[known]]], demand.rates[Signal.SYNC_READ][known]
+        reads = np.bincount(tier[tier >= 0], weights=rates[tier >= 0], minlength=len(storage.tiers))
+        return IntervalFigures(
+            seconds=demand.seconds,
+            waiting_sessions=demand.database.read_wait,
+            roles=demand.roles,
+            sync_reads={each.name: float(rate) for each, rate in zip(storage.tiers, reads, strict=True)},
         )
 
     def disturb(self) -> None:

@@ -373,6 +373,10 @@ class Daemon:
         self._timetable = self._schedule()
         self._timetable.start()
         log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
+        self._say_where_nothing_is_sent()
+
+    def _say_where_nothing_is_sent(self) -> None:
+        """In the first lines of the log, before anything is due."""
         for name, watch in self._watches.items():
             watch.acting.look_at_sending(at_once=True)
             state = watch.snapshot.sending(self._clock.now())

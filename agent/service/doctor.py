@@ -1,11 +1,10 @@
-"""Looks at everything that must be right before hotplace can work, and says what mends what is not.
+"""Checks everything that must be right before hotplace can work, and names what mends each fault.
 
-What doctor says of the ledger: which one it is, and whether it can be written and keeps what it was given.
+First the machine: packages, the ledger, who may approve, files with passwords. Then, for a database: whether anything
+may be sent to it, its policy, and what its connector finds over the watching and the moving account.
 
-Looks at everything that must be right before hotplace can work, and says what mends what is not.
-
-Changes nothing: it reads over sessions that cannot write, and in the ledger's folder it makes a file without a name
-that is gone at once. What fails becomes a finding, never a traceback.
+Nothing is changed: sessions cannot write, and in the ledger's folder a file without a name is made and is gone at
+once. An error becomes a finding, never a traceback.
 """
 
 from __future__ import annotations
@@ -22,11 +21,13 @@ from pydantic import BaseModel
 from agent.config.errors import ConfigError
 from agent.config.models import Config, DatabaseConfig, LedgerConfig, LedgerServer
 from agent.config.tiers import Storage
+from agent.ledger.errors import AWAY, LedgerTooNew
 from agent.ledger.ledger import Ledger
 from agent.ledger.store.schema import HEAD
 from agent.model.signatures import SignatureInvalid, Signers
 from agent.planning.first_tier import next_step, what_is_missing
-from agent.service.sending import Hindrance, Sending, facts_of, judge
+from agent.service.heard import daemon_of
+from agent.service.sending import Hindrance, Sending, SendingFacts, judge, look_from_outside
 from connectors.kit.contract import (
     AuthenticationFailed,
     Clock,
@@ -37,7 +38,7 @@ from connectors.kit.contract import (
     TriesMoves,
 )
 from connectors.kit.files import is_read_by_others
-from connectors.kit.findings import Finding, Remedy, Severity
+from connectors.kit.findings import Finding, Remedy, RemedyKind, Severity
 from connectors.kit.registry import install_command
 from connectors.kit.settings import SecretSource, SecretUnavailable
 from connectors.model.blocks import SeesValues
@@ -119,8 +120,11 @@ def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterat
 
 
 def sending_findings(config: Config, database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
-    """Whether anything could be sent to a database, as the ledger is now: it is neither made nor migrated."""
-    place = config.ledger
+    """Whether anything is sent to a database, as the ledger is now: it is neither made nor migrated."""
+    place, now = config.ledger, clock.now()
+    known = SendingFacts(
+        database=database.name, ledger=str(place.path) if place.postgresql is None else place.postgresql.name
+    )
     try:
         found = Ledger.as_it_is(place.place, clock, anchors=place.anchors, busy_seconds=TIMEOUT_SECONDS)
         if found is None:
@@ -129,15 +133,15 @@ def sending_findings(config: Config, database: DatabaseConfig, clock: Clock) -> 
         ledger, revision = found
         with closing(ledger):
             if revision != HEAD:
-                yield Finding.info(
-                    "sending",
-                    f"the tables of the ledger are those of an earlier hotplace ({revision}, ours {HEAD}): the first "
-                    "command that opens it brings them up to date",
-                    "Back the ledger up first, and run that command as the user of the service.",
-                    values={"revision": revision},
-                )  # fmt: skip
+                earlier = f"the tables of the ledger {ledger.name} are of an earlier hotplace ({revision}, ours {HEAD})"
+                yield _sending_finding(judge(replace(known, earlier=earlier), now))
                 return
-            yield _sending_finding(judge(facts_of(ledger, database, dry_run=config.dry_run), clock.now()))
+            daemon = daemon_of(ledger, database, now)
+            yield _sending_finding(look_from_outside(ledger, database, daemon, now, dry_run=config.dry_run))
+    except LedgerTooNew as error:
+        yield _sending_finding(judge(replace(known, newer=str(error)), now))
+    except AWAY as error:
+        yield _sending_finding(judge(replace(known, ledger_error=str(error)), now))
     except HotplaceError as error:
         yield Finding.error("sending", str(error), error.advice)
 
@@ -177,8 +181,10 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
     findings = examine_machine(config)
-    if not any(finding.severity is Severity.ERROR and finding.code.startswith("ledger") for finding in findings):
-        findings += sending_findings(config, database, clock)
+    bad = any(finding.severity is Severity.ERROR and finding.code.startswith("ledger") for finding in findings)
+    if not bad or config.ledger.postgresql is not None:
+        found = sending_findings(config, database, clock)
+        findings += (finding for finding in found if not bad or finding.values)  # the others were said above
     findings += policy_findings(database)
     tries = not config.dry_run
     watching = list(_examine_watching(database, clock, tries=tries))
@@ -320,13 +326,39 @@ def _examine_watching(database: DatabaseConfig, clock: Clock, *, tries: bool) ->
             moves_too = database.move_connection is None and not database.by_hand
             findings, catalog = connector.doctor(), connector.catalog()
             findings = _without_foreign_spaces(findings, database, catalog)
-            yield from (finding for finding in findings if moves_too or not finding.about_moving)
+            yield from _of_watching(findings, database, moves_too=moves_too, tries=tries)
             yield from values_finding(database, connector)
             yield from _storage(database, catalog)
             if moves_too and tries:
                 yield from _trial(database, connector, catalog)
     except HotplaceError as error:
         yield _error_finding(error, WATCHING)
+
+
+def _of_watching(
+    findings: Sequence[Finding], database: DatabaseConfig, *, moves_too: bool, tries: bool
+) -> Iterator[Finding]:
+    """Findings of the login that watches. What it lacks to move is no right to give it: another login is to move.
+
+    Args:
+        findings: of the connector.
+        database: that it watches.
+        moves_too: there is no ``move_connection``, so it would move as well.
+        tries: ``dry_run`` is off, so moves are wanted now.
+    """
+    wrong = (each for each in findings if each.about_moving and each.severity is not Severity.OK)
+    lacking = [each.code for each in wrong if each.mends.kind is not RemedyKind.HARMLESS]
+    yield from (each for each in findings if not each.about_moving or (moves_too and each.code not in lacking))
+    if not moves_too or not lacking:
+        return
+    sentence = "there is no move_connection, and the login of connection may not move everything: it only watches"
+    remedy = (
+        "Leave that login as it is. Make one that moves, and name it as move_connection: hotplace setup "
+        f"{database.engine}, or the scripts of: hotplace deploy privileges --engine {database.engine}"
+    )
+    values = {"lacking": ", ".join(sorted(set(lacking)))}
+    say = Finding.warning if tries else Finding.info
+    yield say("move_connection_missing", sentence, remedy, about_moving=True, values=values)
 
 
 def _trial(database: DatabaseConfig, connector: Connector, catalog: Catalog) -> tuple[Finding, ...]:

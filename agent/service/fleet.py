@@ -35,6 +35,8 @@ from agent.model.states import (
     MoveState,
     ProposalState,
 )
+from agent.service.heard import why_silent
+from agent.service.sending import Hindrance, LedgerFacts, Sending, facts_of_ledger, judge
 
 # Verdicts on which a person should look first.
 ALARMING = (OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME)
@@ -111,11 +113,12 @@ class Attention(IntEnum):
     """What a database needs a person for, the most urgent first."""
 
     UNTRUSTED = 1  # the ledger does not agree with itself
-    LEFT_WORSE = 2  # a group ended halfway
-    SILENT = 3  # no agent is heard of
-    FAILING = 4  # its last sample failed
-    DECISION = 5  # a proposal waits
-    NOTHING = 6
+    STOPPED = 2  # by a person, or its ledger was moved
+    LEFT_WORSE = 3  # a group ended halfway
+    SILENT = 4  # no agent is heard of
+    FAILING = 5  # its last sample failed
+    DECISION = 6  # a proposal waits
+    NOTHING = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +131,7 @@ class FleetStanding:
     heard_at: datetime | None
     needs: Attention
     why: str  # one sentence; "" where nothing is needed
+    sending: Sending
     undecided: int  # proposals that wait for a decision
     undecided_saved_per_hour: float  # wait seconds that they would save
     waiting_moves: int  # approved, not begun
@@ -139,6 +143,7 @@ def standings(
     agents: Iterable[AgentRow],
     heads: Iterable[ProposalWorth],
     moves: Mapping[str, Mapping[MoveState, int]],
+    facts: LedgerFacts,
     now: datetime,
 ) -> list[FleetStanding]:
     """Every database, what needs a person first, and of equal needs what is worth most.
@@ -147,13 +152,16 @@ def standings(
         agents: of all databases.
         heads: of their open proposals.
         moves: how many of each database are in which state, of those under way.
+        facts: what keeps agents from sending anything.
         now: the present time.
     """
     open_heads: dict[str, list[ProposalWorth]] = {}
     for head in heads:
         if head.state is ProposalState.PROPOSED:
             open_heads.setdefault(head.database, []).append(head)
-    found = [_standing(row, open_heads.get(row.database, ()), moves.get(row.database, {}), now) for row in agents]
+    found = [
+        _standing(row, open_heads.get(row.database, ()), moves.get(row.database, {}), facts, now) for row in agents
+    ]
     return sorted(found, key=lambda each: (each.needs, -each.undecided_saved_per_hour, each.database))
 
 
@@ -167,10 +175,16 @@ def heartbeat_of(row: AgentRow, now: datetime) -> Heartbeat:
 
 
 def _standing(
-    row: AgentRow, undecided: Sequence[ProposalWorth], moves: Mapping[MoveState, int], now: datetime
+    row: AgentRow,
+    undecided: Sequence[ProposalWorth],
+    moves: Mapping[MoveState, int],
+    facts: LedgerFacts,
+    now: datetime,
 ) -> FleetStanding:
     heartbeat = heartbeat_of(row, now)
-    needs, why = _need(row, heartbeat, len(undecided))
+    silent = why_silent(row.database, row.heard_at) if heartbeat is not Heartbeat.HEARD else ""
+    sending = judge(facts.of(row.database, row.status, silent), now)
+    needs, why = _need(row, heartbeat, len(undecided), sending)
     return FleetStanding(
         database=row.database,
         engine=str(row.status.get("engine") or ""),
@@ -178,6 +192,7 @@ def _standing(
         heard_at=row.heard_at,
         needs=needs,
         why=why,
+        sending=sending,
         undecided=len(undecided),
         undecided_saved_per_hour=math.fsum(head.saved_per_hour for head in undecided),
         waiting_moves=sum(number for state, number in moves.items() if state in TO_BEGIN),
@@ -186,10 +201,12 @@ def _standing(
     )
 
 
-def _need(row: AgentRow, heartbeat: Heartbeat, undecided: int) -> tuple[Attention, str]:
+def _need(row: AgentRow, heartbeat: Heartbeat, undecided: int, sending: Sending) -> tuple[Attention, str]:
     """The most urgent need, and why."""
-    if row.status.get("untrusted"):
-        return Attention.UNTRUSTED, str(row.status["untrusted"])
+    if sending.hindrance is Hindrance.NOT_TRUSTED:
+        return Attention.UNTRUSTED, sending.sentence
+    if sending.hindrance in {Hindrance.STOPPED, Hindrance.LEDGER_MOVED}:
+        return Attention.STOPPED, sending.sentence
     if row.left_worse:
         return Attention.LEFT_WORSE, f"worse than before: {row.left_worse[0]}"
     if heartbeat is Heartbeat.NEVER:
@@ -228,8 +245,9 @@ class DatabaseSummary:
     approved_bytes: int = 0  # of all that was approved, whether it was moved or not
     moved: int = 0
     not_moved: int = 0  # approved moves that failed or were skipped
-    verdicts: Counter[OutcomeVerdict] = field(default_factory=Counter)
-    saved_per_hour: float = 0.0  # wait seconds, as measured, of what could be measured
+    verdicts: Counter[OutcomeVerdict] = field(default_factory=Counter)  # of moves, undos left out
+    undo_verdicts: Counter[OutcomeVerdict] = field(default_factory=Counter)
+    saved_per_hour: float = 0.0  # wait seconds, as measured, of what could be measured, undos left out
 
     @property
     def hurt(self) -> int:
@@ -261,6 +279,9 @@ def summaries(
         of(database).not_moved = sum(number for state, number in states.items() if state in NOT_REACHED)
     for row in outcomes:
         summary, saved = of(row.database), measured_saved_per_hour(row)
+        if row.outcome.undo:
+            summary.undo_verdicts[row.outcome.verdict] += 1
+            continue
         summary.verdicts[row.outcome.verdict] += 1
         summary.saved_per_hour += 0.0 if math.isnan(saved) else saved
     return sorted(found.values(), key=lambda each: (-each.hurt, -each.saved_per_hour, each.database))
@@ -272,6 +293,7 @@ def total_of(found: Iterable[DatabaseSummary]) -> DatabaseSummary:
     for each in found:
         total.proposals.update(each.proposals)
         total.verdicts.update(each.verdicts)
+        total.undo_verdicts.update(each.undo_verdicts)
         total.approved_bytes += each.approved_bytes
         total.moved += each.moved
         total.not_moved += each.not_moved
@@ -291,7 +313,8 @@ def read_standings(ledger: Ledger, selection: Selection, now: datetime) -> list[
     """How each database stands, what needs a person first."""
     overview, pattern = ledger.overview, selection.pattern
     heads = map(ProposalWorth.of, overview.proposals(pattern, OPEN_PROPOSALS))
-    found = standings(overview.agents(pattern), heads, overview.moves_under_way(pattern), now)
+    moves = overview.moves_under_way(pattern)
+    found = standings(overview.agents(pattern), heads, moves, facts_of_ledger(ledger), now)
     return [each for each in found if selection.engine in {"", each.engine}]
 
 

@@ -10,6 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from agent.service.fleet import Attention, FleetStanding, Heartbeat, count_heartbeats
+from policies.evidence.prices import HOUR
 
 
 class FleetCollector(Collector):
@@ -47,8 +48,8 @@ class FleetCollector(Collector):
             sum(each.undecided for each in found),
         )  # fmt: skip
         yield _single(
-            "hotplace_fleet_undecided_wait_saved_per_hour_seconds", "Wait that they would save per hour.",
-            math.fsum(each.undecided_saved_per_hour for each in found),
+            "hotplace_fleet_undecided_saved_waiting_sessions", "Waiting sessions that they would save.",
+            math.fsum(each.undecided_saved_per_hour for each in found) / HOUR,
         )  # fmt: skip
 
 

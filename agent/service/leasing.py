@@ -6,6 +6,7 @@ lock holds off agents that use another ledger, and sessions of an agent that has
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -104,7 +105,8 @@ class Leasing:
     @property
     def _name(self) -> str:
         """Of the session that has the engine's lock: who takes over ends it by the word of its holder."""
-        return f"hotplace {self._leases.session} for {self._database}"  # names of sessions are cut at their end
+        # The process first: whoever finds the lock taken looks for it. Names of sessions are cut at their end.
+        return f"agent pid {os.getpid()} {self._leases.session} for {self._database}"
 
     def _take(self) -> None:
         self._release_engine()  # what is left of a session that no longer answers

@@ -19,7 +19,7 @@ from agent.planning.ranking import UnitStanding
 from agent.service.sending import Hindrance
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import printable
-from policies.evidence.prices import HOUR, is_measured, waited_seconds
+from policies.evidence.prices import HOUR
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
@@ -78,6 +78,7 @@ class AgentCollector(Collector):
         yield from _spaces(snapshots)
         yield _lost_spaces(snapshots)
         yield _idle_rules(snapshots)
+        yield from _waits(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
         yield from _time_to_decide(snapshots)
@@ -245,16 +246,43 @@ def _idle_rules(snapshots: list[Snapshot]) -> Metric:
 
 def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """Waits for logs, temporary and undo spaces, where the engine knows any."""
-    wait = GaugeMetricFamily(
-        "hotplace_role_wait_per_hour_seconds",
-        "Time that sessions wait for a log, temporary or undo space, per hour.",
+    wait = CounterMetricFamily(
+        "hotplace_role_wait_seconds",
+        "Time that sessions waited for a log, temporary or undo space, in intervals that counted.",
         labels=("database", "role", "name"),
     )
     for snapshot in snapshots:
-        for figures in snapshot.roles:
-            if is_measured(figures):
-                wait.add_metric([snapshot.database, figures.role, figures.name], waited_seconds(figures) * HOUR)
+        for (role, name), seconds in snapshot.role_wait_seconds.items():
+            wait.add_metric([snapshot.database, role, name], seconds)
     yield wait
+
+
+def _waits(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """What sessions wait for reads, as the engine measures it, and the reads that they wait for."""
+    waiting = GaugeMetricFamily(
+        "hotplace_waiting_sessions",
+        "Sessions that waited for reads on average: measured in the last interval, or modelled by the last plan.",
+        labels=("database", "source"),
+    )
+    waited = CounterMetricFamily(
+        "hotplace_wait_seconds",
+        "Time that sessions waited for reads, as the engine measures it, in intervals that counted.",
+        labels=("database",),
+    )
+    reads = CounterMetricFamily(
+        "hotplace_tier_sync_reads",
+        "Random reads of a tier that sessions waited for, in intervals that counted.",
+        labels=("database", "tier"),
+    )
+    for snapshot in snapshots:
+        if snapshot.waiting_sessions >= 0:
+            waiting.add_metric([snapshot.database, "measured"], snapshot.waiting_sessions)
+            waited.add_metric([snapshot.database], snapshot.wait_seconds)
+        if snapshot.worth is not None:
+            waiting.add_metric([snapshot.database, "modelled"], snapshot.worth.wait_per_hour / HOUR)
+        for tier, count in snapshot.sync_reads.items():
+            reads.add_metric([snapshot.database, tier], count)
+    yield from (waiting, waited, reads)
 
 
 def _leftovers(snapshots: list[Snapshot]) -> Iterator[Metric]:
@@ -286,11 +314,8 @@ def _foreground(snapshots: list[Snapshot]) -> Metric:
 
 def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """What the last plan is worth, and what became of moves."""
-    wait = GaugeMetricFamily(
-        "hotplace_wait_per_hour_seconds", "Foreground read wait by the model, per hour.", labels=("database",)
-    )
     saved = GaugeMetricFamily(
-        "hotplace_plan_wait_saved_per_hour_seconds", "Wait the last plan would save, per hour.", labels=("database",)
+        "hotplace_plan_saved_waiting_sessions", "Waiting sessions that the last plan would save.", labels=("database",)
     )
     missed = GaugeMetricFamily(
         "hotplace_plan_missed_wait_ratio",
@@ -347,10 +372,9 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
         for state in COUNTED:
             moves.add_metric([snapshot.database, state], snapshot.moves[state])
         if snapshot.worth is not None:
-            wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
-            saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
+            saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour / HOUR)
             missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
-    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway, trusted, answers, spooled)
+    yield from (saved, missed, proposals, moves, moved, running, left, halfway, trusted, answers, spooled)
 
 
 def _time_to_decide(snapshots: list[Snapshot]) -> Iterator[Metric]:
@@ -400,18 +424,15 @@ def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
 
 def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
     """The top units one by one, the rest as ``other``."""
-    labels = ("database", "unit", "tier")
+    labels = ("database", "unit")  # no tier: a move would end each of its series and begin others
     families = {
         "benefit_per_hour": GaugeMetricFamily(
-            "hotplace_unit_benefit_per_hour_seconds",
-            "Foreground wait per hour that fast storage saves for the unit.",
+            "hotplace_unit_benefit_waiting_sessions",
+            "Waiting sessions that fast storage saves for the unit, wherever it is.",
             labels=labels,
         ),
         "saved_if_moved": GaugeMetricFamily(
-            "hotplace_unit_wait_saved_per_hour_seconds", "Wait saved per hour if moved now.", labels=labels
-        ),
-        "sync_reads": GaugeMetricFamily(
-            "hotplace_unit_sync_reads_per_second", "Random reads that sessions wait for.", labels=labels
+            "hotplace_unit_saved_waiting_sessions", "Waiting sessions saved if the unit moved now.", labels=labels
         ),
         "size_bytes": GaugeMetricFamily("hotplace_unit_size_bytes", "Size of the unit.", labels=labels),
     }
@@ -430,13 +451,11 @@ def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
 
 def _add_top(family: GaugeMetricFamily, database: str, standing: UnitStanding, column: str, top: int) -> None:
     ranking, values = standing.top, getattr(standing.top, column)
+    scale = 1.0 if column == "size_bytes" else 1.0 / HOUR  # waits of the ranking are per hour
     for row in range(min(top, len(ranking))):
-        tier = int(ranking.tier[row])
-        family.add_metric(
-            [database, ranking.key[row], ranking.tier_names[tier] if tier >= 0 else ""], float(values[row])
-        )
+        family.add_metric([database, ranking.key[row]], float(values[row]) * scale)
     if standing.units > top:
-        family.add_metric([database, OTHER, OTHER], standing.beyond(column, top))
+        family.add_metric([database, OTHER], standing.beyond(column, top) * scale)
 
 
 def _insides(snapshots: list[Snapshot]) -> Metric:

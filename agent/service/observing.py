@@ -126,6 +126,8 @@ class Observing:
             snapshot.error = ""
             snapshot.cycle, snapshot.storage, snapshot.roles = cycle, self.sampler.storage(), self.sampler.roles()
             snapshot.cycles += 1
+            if cycle.figures is not None:
+                snapshot.note_interval(cycle.figures)
             snapshot.server_seconds += cycle.server_seconds + self._read_statements()
             snapshot.cycle_seconds += cycle.seconds
             return cycle

@@ -108,7 +108,7 @@ class ProposalOffers:
         if proposal.purpose in requested_purposes(self._ledger, self._database.name):
             return True
         rest = timedelta(seconds=self._database.policy_settings().cool_down_seconds)
-        return self._ledger.proposals.was_rejected(proposal, self._clock.now() - rest)
+        return self._ledger.proposals.was_rejected(proposal, rest)
 
 
 def _units_of(move: ProposedMove) -> frozenset[str]:

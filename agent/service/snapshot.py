@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
@@ -21,12 +21,13 @@ from agent.moving.leftovers import Leftover
 from agent.moving.progress import RunningMove
 from agent.planning.ranking import UnitStanding
 from agent.planning.read_times import tiers_shown
-from agent.sampling.sampler import Cycle
+from agent.sampling.sampler import Cycle, IntervalFigures
 from agent.service.notifier import Waiting
 from agent.service.process import start_of
-from agent.service.sending import Sending, SendingFacts, judge
+from agent.service.sending import Sending, SendingFacts, judge, said_by_agent
 from agent.service.server_facts import ServerChange
 from connectors.model.observation import Identity, RoleFigures
+from policies.evidence.prices import is_measured, waited_seconds
 from policies.model.plan import Plan
 
 FAILS_SECONDS = 900.0  # of a job, before a notice is sent; as the alert HotplaceJobFails has it
@@ -99,6 +100,10 @@ class Snapshot:
     storage: Storage | None = None  # tiers carry calibrated speeds
     cycle: Cycle | None = None
     roles: tuple[RoleFigures, ...] = ()  # averaged
+    waiting_sessions: float = math.nan  # for reads, in the last interval that counted; NaN: not measured
+    wait_seconds: float = 0.0  # for reads, since start
+    role_wait_seconds: Mapping[tuple[str, str], float] = field(default_factory=dict)  # since start, by role and name
+    sync_reads: Mapping[str, float] = field(default_factory=dict)  # since start, by tier
     worth: Worth | None = None  # of the last plan
     standing: UnitStanding | None = None  # of the last plan
     hottest_tenths: Mapping[str, float] = field(default_factory=dict)  # units that are looked into -> share of reads
@@ -148,6 +153,17 @@ class Snapshot:
         under_way = 0.0 if self.sampling_since is None else (now - self.sampling_since).total_seconds()
         return under_way <= max(self.sample_seconds, SLOW_CYCLE_SECONDS)
 
+    def note_interval(self, figures: IntervalFigures) -> None:
+        """Let the counters of waits and reads grow by an interval that counted."""
+        self.waiting_sessions = figures.waiting_sessions
+        if figures.waiting_sessions >= 0:
+            self.wait_seconds += figures.waiting_sessions * figures.seconds
+        roles: dict[tuple[str, str], float] = {
+            (each.role, each.name): waited_seconds(each) for each in figures.roles if is_measured(each)
+        }
+        self.role_wait_seconds = _grown(self.role_wait_seconds, roles, figures.seconds)
+        self.sync_reads = _grown(self.sync_reads, figures.sync_reads, figures.seconds)
+
     def note_success(self, job: str, now: datetime) -> None:
         """A job went well."""
         self.jobs = {**self.jobs, job: self.jobs.get(job, JobHealth()).after_success(now)}
@@ -175,6 +191,14 @@ class Snapshot:
         self.waiting = tuple(_waiting_of(row) for row in undecided)
         first = min((row.proposal for row in undecided), key=lambda proposal: proposal.expires_at, default=None)
         self.undecided = None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+
+
+_K = TypeVar("_K")
+
+
+def _grown(counters: Mapping[_K, float], rates: Mapping[_K, float], seconds: float) -> dict[_K, float]:
+    """Counters after an interval: replaced, never changed, for other threads."""
+    return {**counters, **{key: counters.get(key, 0.0) + rate * seconds for key, rate in rates.items()}}
 
 
 def _waiting_of(row: ProposalRow) -> Waiting:
@@ -205,6 +229,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "failures": snapshot.failures,
         "error": snapshot.error or None,
         "untrusted": snapshot.untrusted or None,
+        "sending": None if snapshot.sending_facts is None else said_by_agent(snapshot.sending_facts, now),
         "jobs": [_plain(each) for each in _jobs_shown(snapshot.jobs)],
         "server_changes": [_plain(each) for each in _changes_shown(snapshot.server_changes)],
         "last_sample": cycle.taken_at.isoformat() if cycle else None,

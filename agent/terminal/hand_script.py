@@ -78,7 +78,9 @@ def hand_script(proposal: Proposal, moves: Sequence[ProposedMove], stored: int |
         stored: number of the proposal; None: it is not stored.
     """
     hands = [(move, move.route.by_hand) for move in moves if move.route.by_hand is not None]
-    parts: list[list[str]] = [[comment(line) for line in _head(proposal, moves, hands, stored)]]
+    head = [comment(line) for line in _head(proposal, moves, hands, stored)]
+    opening = [line for lines in dict.fromkeys(hand.opening for _, hand in hands) for line in lines]
+    parts: list[list[str]] = [[*opening, *head]]
     parts.append(_once(hand.before for _, hand in hands))
     earlier = _sent_before(moves)
     parts += [_of_move(move, hand, earlier[move.ordinal]) for move, hand in hands]

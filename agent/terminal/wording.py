@@ -401,8 +401,8 @@ def work_by_hand(answer: object) -> WorkByHand | None:
     if not isinstance(answer, ByHand):
         return None
     return WorkByHand(
-        statements=answer.statements, because=answer.because, run_with=answer.run_with or None, before=answer.before,
-        after=answer.after, undo=answer.undo,
+        statements=answer.statements, because=answer.because, run_with=answer.run_with or None,
+        before=(*answer.opening, *answer.before), after=answer.after, undo=answer.undo,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import re
 
 from connectors.db2.settings import Db2Settings
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
+from connectors.kit.clients import CLP
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
@@ -141,6 +142,7 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "port", "dbname", "user", "password"),
     sample_spaces=("SSD_GROUP", "IBMSTOGROUP"),
     must_agree=("move_by", "folders"),  # what spaces and bundles are
     inheritance=Inheritance(
@@ -161,6 +163,7 @@ ENGINE = Engine(
     prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
+    client=CLP,
     proof=PROOF,
     by_hand=FromFiles.of_module("connectors.db2.stored", not_read=NOT_READ, tables=TABLES),
 )

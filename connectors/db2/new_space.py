@@ -16,6 +16,7 @@ from connectors.db2.operations import Statement, Tagged
 from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import ServerStorage
 from connectors.db2.table_move import lock_timeout
+from connectors.kit.clients import CLP
 from connectors.kit.places import not_checked
 from connectors.model.formatting import with_semicolon
 from connectors.model.moves import ByHand, Locked, NoRoute, Operation, Parameter, Route
@@ -42,7 +43,6 @@ NO_SAFE_WAY_BACK = (
     "the tiers name table spaces (move_by: table), and DROP TABLESPACE drops what is in one: a person sees to it that "
     "nothing comes to it meanwhile"
 )
-RUN_WITH = "db2 -tvsf FILE in a command line processor that is connected to it; -s stops at the first error"
 
 
 def routes_new_space(wanted: WantedSpace, storage: ServerStorage, settings: Db2Settings) -> SpaceAnswer:
@@ -92,7 +92,7 @@ def _table_space(wanted: WantedSpace, create: str, checks: tuple[Check, ...]) ->
     name = identifier(wanted.name)
     space = f"CREATE TABLESPACE {name} MANAGED BY AUTOMATIC STORAGE USING STOGROUP {name}"
     hand = ByHand(
-        statements=(with_semicolon(create), with_semicolon(space)), because=NO_SAFE_WAY_BACK, run_with=RUN_WITH,
+        statements=(with_semicolon(create), with_semicolon(space)), because=NO_SAFE_WAY_BACK, run_with=CLP.run_with,
         undo=(
             with_semicolon(_fail_unless_empty(wanted.name)),
             f"DROP TABLESPACE {name};", f"DROP STOGROUP {name} RESTRICT;",

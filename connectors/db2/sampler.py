@@ -46,6 +46,7 @@ from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
 from connectors.kit.findings import Remedy
 from connectors.kit.population import CountedSessions, SessionCounters
+from connectors.kit.rotation import Rest
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, Role, RoleFigures, Sample, SpaceFigures
 
@@ -203,6 +204,7 @@ class MonitorSampler:
         self._sessions = CountedSessions()
         self._processors = CountedProcessors()
         self._uncounted = 0
+        self._rest = Rest("reading the counters of all tables and indexes")
 
     def sample(self, *, objects: bool = True) -> Sample:
         """Six queries, whatever the number of objects, and one more at first.
@@ -211,16 +213,21 @@ class MonitorSampler:
             objects: whether the server counts reads of each at all.
 
         Raises:
-            ConnectorError: a subclass that says what may be done.
+            TimedOut: the counters took longer than their share of the time, and the time of rest is not over.
+            ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        self._rest.check(monotonic)
         backups_before = self._backups
         # First: a utility that ends during the queries is still noted for the interval that it disturbed.
         self._watch_utilities()
-        tables = self._session.parts("sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables")
-        indexes = self._session.parts(
-            "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes"
-        )
+        with self._rest.reading(self._clock):
+            tables = self._session.parts(
+                "sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables"
+            )
+            indexes = self._session.parts(
+                "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes"
+            )
         spaces = self._session.rows("sample_spaces", doing="sampling table spaces")
         members = self._session.optional_rows("database", doing="sampling the database") or []
         ids, columns = by_unit(tables + indexes)

@@ -56,10 +56,7 @@ class Db2Settings(BaseModel):
     log_used_percent: int = Field(default=80, ge=1, le=100)  # of the active log; above it no move begins, or goes on
     log_used_abort_percent: int = Field(default=95, ge=1, le=100)  # above it a statement that runs is given up
 
-    @model_validator(mode="after")
-    def _second_limits_are_not_below(self) -> Db2Settings:
-        insist_on_order(self)
-        return self
+    _second_limits_are_not_below = model_validator(mode="after")(insist_on_order)
 
     @property
     def by_group(self) -> bool:

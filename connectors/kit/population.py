@@ -77,6 +77,32 @@ class Population:
         return {"population_seconds": self._total}
 
 
+class OpenAges:
+    """Adds up for how long transactions were open at the moments they were looked at, all of them together.
+
+    What waits for those that are open now waits as long: on average a look finds as much of one behind it as is ahead.
+    """
+
+    def __init__(self) -> None:
+        self._total = 0.0
+        self._before: tuple[float, float] | None = None  # time and seconds of the last look
+
+    def total(self, looks: Sequence[KindLook], at: float) -> dict[str, float]:
+        """The figure of one sample by its name in ``Sample.database``; none where sessions were not looked at.
+
+        Args:
+            looks: each kind that is there.
+            at: seconds of the monotonic clock.
+        """
+        if not looks:
+            return {}
+        now = sum(each.inside_seconds for each in looks)
+        if self._before is not None:
+            self._total += (now + self._before[1]) / 2 * max(0.0, at - self._before[0])
+        self._before = at, now
+        return {"open_ages_seconds": self._total}
+
+
 LEAST_SEEN = 20.0  # sessions waiting for reads: before that many, who reads is chance
 LEAST_SHARE = 0.05  # of them, to be a kind of readers
 LOOKS = 1000  # after which what was seen counts half

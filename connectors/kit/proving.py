@@ -12,7 +12,7 @@ needs the driver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from connectors.kit.contract import Clock
 
 MOVES = "moves"  # what most cases are for
+TRUTH = "truth"  # for loads whose reads and waits the session counts itself
 Row = tuple[Any, ...]
 
 
@@ -48,13 +49,32 @@ class Case:
 
     name: str
     sentence: str
-    purpose: str  # MOVES, "demand", "pitfalls" or "the catalog", which only lists its units
+    purpose: str  # MOVES, "demand", TRUTH, "pitfalls" or "the catalog", which only lists its units
     units: Mapping[str, str]  # key -> kind in words, as it must stand in the catalog
     parts: Mapping[str, tuple[NotedStatement, ...]] = field(default_factory=dict)
+    quick: bool = False  # of the few that `--quick` moves
 
     def part(self, name: str) -> tuple[NotedStatement, ...]:
         """Statements of that part, () where the case has none."""
         return self.parts.get(name, ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnReads:
+    """What was read from storage, and how long it was waited for."""
+
+    blocks: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownLoad:
+    """A statement of a truth case, and what its note says that it reads."""
+
+    name: str
+    blocks: int  # that it needs, each from storage if it was flushed
+    keys: tuple[str, ...]  # of the units that it reads
+    sql: str
 
 
 class ProofSession(Protocol):
@@ -101,7 +121,8 @@ class Proof:
     ``questions`` gives the statements of ``ask/`` and ``compare/`` by name, for the scratch that it is given.
     ``login``, ``schema``, ``space slow`` and ``space fast`` answer with a sentence for each thing that forbids the run,
     ``block``, where there is one, with the bytes of a block of the slow space, ``locks`` with relation, mode, its rank
-    and whether it is granted, and ``compare`` something with an object and what it is.
+    and whether it is granted, ``session``, where there is one, with what this session has read so far, and ``compare``
+    something with an object and what it is.
     """
 
     cases: Callable[[Scratch], tuple[Case, ...]]
@@ -110,6 +131,9 @@ class Proof:
     of_other_versions: Callable[[tuple[int, ...]], frozenset[str]]  # names of queries that this version is not asked
     open_session: Callable[[Any, Clock], ProofSession]  # (settings of the moving account, the clock)
     routes: tuple[str, ...]  # names of all ways to move something, Route.name
+    # What a session itself counted: in the rows of ``session``, a question about its totals so far, or, where the
+    # engine has none, in the result of the load.
+    own_reads: Callable[[Sequence[Row]], OwnReads]
 
 
 PART = "-- == "
@@ -140,21 +164,21 @@ def without_head(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
-def read_all_questions(
-    package: str, names: Mapping[str, str], spaces: Mapping[str, str], trim: Callable[[str], str] = str
-) -> Mapping[str, str]:
+def read_all_questions(package: str, texts: ModuleType, scratch: Scratch) -> Mapping[str, str]:
     """The statements of the folders ``ask`` and ``compare``, by the names that ``Proof`` tells.
 
     Args:
         package: of the engine's claims.
-        names: what stands in the place of ``{schema}`` ...
-        spaces: ``slow`` and ``fast``, each as a literal of the engine: ``space`` is asked of both.
-        trim: what is done to every text.
+        texts: its module ``proof``: ``names`` and ``literal`` quote by the engine's rules, ``trim``
+            is done to each text.
+        scratch: the schema and its two spaces: ``space`` is asked of both.
     """
-    asked = {name: trim(text) for name, text in read_questions(package, "ask", names)}
+    names = texts.names(scratch)
+    spaces = {"slow": texts.literal(scratch.slow), "fast": texts.literal(scratch.fast)}
+    asked = {name: texts.trim(text) for name, text in read_questions(package, "ask", names)}
     space = asked.pop("space")
     of_spaces = {f"space {which}": space.replace("{space}", literal) for which, literal in spaces.items()}
-    compared = {f"compare {name}": trim(text) for name, text in read_questions(package, "compare", names)}
+    compared = {f"compare {name}": texts.trim(text) for name, text in read_questions(package, "compare", names)}
     return {**asked, **of_spaces, **compared}
 
 
@@ -192,20 +216,41 @@ def parse_case(text: str) -> Case:
     """
     head, *parts = text.split(PART)
     entries = [line.removeprefix("--").strip() for line in head.splitlines()]
-    facts = [entry.partition(": ") for entry in entries if entry.startswith(("name: ", "for: ", "unit: "))]
+    facts = [entry.partition(": ") for entry in entries if entry.startswith(HEADS)]
     given = {key: value for key, _, value in facts if key != "unit"}
     if "name" not in given or not parts:
         raise ValueError(f"a case has a name and parts, this has not: {head[:60]!r}")
     units = (split_unit(value) for key, _, value in facts if key == "unit")
     return Case(
         name=given["name"],
-        sentence=" ".join(entry for entry in entries if not entry.startswith(("name: ", "for: ", "unit: "))).strip(),
+        sentence=" ".join(entry for entry in entries if not entry.startswith(HEADS)).strip(),
         purpose=given.get("for", MOVES),
         units={key: kind for kind, key in units},
         parts=dict(map(_part, parts)),
+        quick=given.get("quick") == "yes",
     )
 
 
+def known_loads(case: Case) -> tuple[KnownLoad, ...]:
+    """The loads of a truth case, each with a note like ``single reads, 3000: KEY; KEY``.
+
+    >>> load = NotedStatement("SELECT 1", "look-ups, 30: s.t; s.i")
+    >>> case = Case(name="truth", sentence="", purpose=TRUTH, units={}, parts={"load": (load,)})
+    >>> [(load.name, load.blocks, load.keys) for load in known_loads(case)]
+    [('look-ups', 30, ('s.t', 's.i'))]
+    """
+    if case.purpose != TRUTH:
+        return ()
+    return tuple(_known_load(statement) for statement in case.part("load"))
+
+
+def _known_load(statement: NotedStatement) -> KnownLoad:
+    head, _, keys = statement.note.partition(": ")
+    name, _, blocks = head.rpartition(", ")
+    return KnownLoad(name=name, blocks=int(blocks), keys=tuple(keys.split("; ")), sql=statement.sql)
+
+
+HEADS = ("name: ", "for: ", "unit: ", "quick: ")
 KINDS = ("table partition", "index partition", "materialized view", "table", "index", "lob")
 
 
@@ -236,8 +281,18 @@ def _statement(block: str) -> NotedStatement:
     return NotedStatement("\n".join(lines[len(notes) :]), " ".join(note.removeprefix("-- ") for note in notes))
 
 
+def figures_of_session(rows: Sequence[Row]) -> OwnReads:
+    """Of the one row of a question ``session``: blocks, and seconds.
+
+    >>> figures_of_session([(7, 0.25)])
+    OwnReads(blocks=7.0, seconds=0.25)
+    """
+    ((blocks, seconds),) = rows
+    return OwnReads(blocks=float(blocks), seconds=float(seconds))
+
+
 def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
-    """The proof by ``PACKAGE.proof`` (its functions are called as the fields are, ``open_session`` among them).
+    """The proof by ``PACKAGE.proof``: its functions ``queries``, ``of_other_versions``, ``open_session``, ``names``.
 
     Args:
         package: of the engine's claims.
@@ -251,10 +306,11 @@ def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
         return import_module(f"{package}.proof").open_session(*given)
 
     return Proof(
-        cases=lambda scratch: texts().cases(scratch),
-        questions=lambda scratch: texts().questions(scratch),
+        cases=lambda scratch: read_cases(package, texts().names(scratch)),
+        questions=lambda scratch: read_all_questions(package, texts(), scratch),
         queries=lambda: texts().queries(),
         of_other_versions=lambda version: texts().of_other_versions(version),
         open_session=open_session,
         routes=routes,
+        own_reads=lambda rows: getattr(texts(), "own_reads", figures_of_session)(rows),
     )

@@ -32,11 +32,13 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel
 
 from connectors.kit.contract import Clock, Connector, UnknownEngine
+from connectors.model.moves import Client
 
 if TYPE_CHECKING:
     from connectors.kit.assessment import FromFiles
     from connectors.kit.contract import Tap
     from connectors.kit.proving import Proof
+    from connectors.kit.setting_up import SetUp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,8 @@ class Engine:
     title: str  # as a person writes it: "PostgreSQL"
     settings: type[BaseModel]  # validates the `connection:` part of a database in the configuration
     connect: Callable[[Any, Clock], Connector]  # (an instance of settings, the clock) -> connector
-    sample_settings: str  # YAML lines with comments for `hotplace init`, not indented
+    sample_settings: str  # YAML lines with comments for `hotplace init --full`, not indented
+    first_settings: tuple[str, ...] = ()  # those of them that the short form of `hotplace init` has; (): all
     must_agree: tuple[
         str, ...
     ] = ()  # settings that the watching and the moving account share, or they see other things
@@ -106,8 +109,10 @@ class Engine:
     estimated_waits: Callable[[Any], str] = lambda _: ""  # why waits of a unit are estimates; "": they are measured
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
     tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
+    client: Client = field(default_factory=Client)  # what a person runs files of its statements with
     by_hand: FromFiles | None = None  # how files tell of it without a connection; None: they do not
     proof: Proof | None = None  # what `hotplace lab prove` tries on it; None: nothing yet
+    set_up: SetUp | None = None  # how `hotplace setup` makes its logins; None: a person runs the scripts
 
     def prefetched_share(self, settings: object) -> float | None:
         """The default of ``policy.prefetched_wait_share`` for a database with these settings; None: the usual one."""

@@ -11,11 +11,12 @@ reading, for the length of one interval. What was not read in an interval is nam
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.kit.contract import TimedOut
+from connectors.kit.contract import Clock, TimedOut
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, I64, Bools
 
@@ -66,6 +67,20 @@ class Rest:
         was_long, self._was_long = self._was_long, is_too_long(ended - began, self._interval, self._share)
         if self._was_long and (was_long or failed):
             self.begin(ended - began, ended)
+
+    @contextmanager
+    def reading(self, clock: Clock) -> Iterator[None]:
+        """Around a reading: it counts when it is answered, and when it runs into its time limit.
+
+        A server has worked as long for the one as for the other.
+        """
+        began = clock.monotonic()
+        try:
+            yield
+        except TimedOut:
+            self.note(began, clock.monotonic(), failed=True)
+            raise
+        self.note(began, clock.monotonic())
 
     def begin(self, seconds: float, now: float) -> None:
         """Rest from now on, for a reading that took so long."""

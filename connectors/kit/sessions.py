@@ -33,6 +33,7 @@ from connectors.kit.contract import CannotConnect, ConnectorError, Crowding, Lea
 from connectors.model.formatting import format_bytes, format_ratio
 
 Result = TypeVar("Result")
+Limits = TypeVar("Limits")
 _ABANDONABLE = "abandonable"  # a thread's name
 MOST_LEFT_BEHIND = 8  # each holds a thread and a connection until its server says something
 AGAIN_SECONDS = 0.25  # a cancel that comes before its statement hits nothing
@@ -394,8 +395,8 @@ def worst(*found: Crowding) -> Crowding:
     )
 
 
-def insist_on_order(settings: object) -> None:
-    """Both second limits lie at or above the first ones.
+def insist_on_order(settings: Limits) -> Limits:
+    """The settings, if both second limits lie at or above the first ones.
 
     Raises:
         ValueError: what was given up would begin again at once.
@@ -409,3 +410,4 @@ def insist_on_order(settings: object) -> None:
             raise ValueError(
                 f"{upper} ({second}) is below {lower} ({first}): a move would be given up before it is held"
             )
+    return settings

@@ -23,8 +23,8 @@ from connectors.kit.files import advice_for, find_fault
 
 ANSWER_MARGIN_SECONDS = 5.0  # beyond the time limit of a query
 MOVE_MARGIN_SECONDS = 60.0  # beyond that of a statement of a move: rolling back takes its time
-SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+SECONDS_OF = {"us": 1e-6, "ms": 0.001, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(SECONDS_OF)})")
 
 
 def parse_duration(value: object) -> float:
@@ -35,7 +35,7 @@ def parse_duration(value: object) -> float:
     """
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{value!r} is not a duration; write a number and a unit: 500ms, 30s, 5min, 4h")
+        raise ValueError(f"{value!r} is not a duration; write a number and a unit: 500ms, 30s, 5min, 4h, 1d")
     return float(match[1]) * SECONDS_OF[match[2]]
 
 

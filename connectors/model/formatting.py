@@ -198,6 +198,33 @@ def with_semicolon(sql: str) -> str:
     return text if text.endswith(";") else f"{text};"
 
 
+def wrapped(sql: str, most: int) -> str:
+    """The statement with line feeds in place of spaces where its lines are longer; none within a name or a text.
+
+    No line begins with a character that a client could take for a command, or ends with a hyphen.
+
+    Args:
+        sql: the statement.
+        most: bytes of a line, as far as there is a place to break it.
+    """
+    if all(len(line.encode()) <= most for line in sql.split("\n")):
+        return sql
+    places = [
+        at
+        for piece in _PIECE.finditer(sql)
+        if piece.lastgroup == "ours"
+        for at in range(max(1, piece.start()), min(piece.end(), len(sql) - 1))
+        if sql[at] == " " and sql[at - 1] != "-" and (sql[at + 1].isalnum() or sql[at + 1] in '"(')
+    ]
+    lines, began, last = [], 0, 0
+    for at in (*places, len(sql)):
+        if last > began and len(sql[began:at].encode()) > most:
+            lines.append(sql[began:last])
+            began = last + 1
+        last = at
+    return "\n".join([*lines, sql[began:]])
+
+
 def shown(sql: str) -> str:
     """The statement as it may be seen where no one runs it: a name does not break its lines."""
     return sql if is_plain(sql) else escaped(sql)

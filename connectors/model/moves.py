@@ -23,7 +23,7 @@ stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Protocol, runtime_checkable
@@ -186,6 +186,15 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """The program that a person runs a file of statements with (``connectors.kit.clients``)."""
+
+    run_with: str = ""  # one sentence without a full stop
+    opening: tuple[str, ...] = ()  # lines that have to come before all others, comments included
+    statement: Callable[[str], str] = with_semicolon  # a statement as it stands in the file, its end included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ByHand:
     """Statements that a person carries out where hotplace does not: hotplace sends none of them, whatever is approved.
 
@@ -199,6 +208,7 @@ class ByHand:
     before: tuple[str, ...] = ()  # what comes before the statements of all moves
     after: tuple[str, ...] = ()  # and after them
     undo: tuple[str, ...] = ()  # bring the bundle back; ``before`` and ``after`` hold for them too
+    opening: tuple[str, ...] = ()  # first lines of the file, which its client has to read before any comment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,20 +258,23 @@ class Route:
             Transfer(space=self.to_space, bytes=size, written=True),
         )
 
-    def by_a_person(self, because: str, *more: str) -> Route:
+    def by_a_person(self, because: str, client: Client, *more: str) -> Route:
         """The same for a person to carry out.
 
         Its steps stay, since ``Connector.inspect`` knows a move by them; the ledger lets no step of it be sent.
 
         Args:
             because: why it is left to one, a sentence without a full stop.
+            client: what the file is run with.
             more: statements behind those of its steps.
         """
         there = (*self.prologue, *(step.sql for step in self.steps), *more)
         hand = ByHand(
-            statements=tuple(map(with_semicolon, there)),
+            statements=tuple(map(client.statement, there)),
             because=because,
-            undo=tuple(with_semicolon(step.sql) for step in self.undo_steps),
+            run_with=client.run_with,
+            undo=tuple(client.statement(step.sql) for step in self.undo_steps),
+            opening=client.opening,
         )
         return replace(self, by_hand=hand, patient_prologue=(), tidy_steps=(), tidy_locks="", tidy_bytes=0)
 

@@ -324,6 +324,7 @@ class Interval:
             processor=rate("processor_seconds"),
             processors=rate("processors_seconds"),
             others_processor=rate("others_processor_seconds"),
+            open_ages=rate("open_ages_seconds"),
         )
 
 
@@ -343,6 +344,7 @@ class DatabaseDemand:
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
     others_processor: float = float("nan")  # of these, seconds a second that other programs of the machine take
+    open_ages: float = float("nan")  # seconds for which its open transactions have been open, all of them together
     read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
     written: float = float("nan")  # blocks written that no session waited for
     logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted

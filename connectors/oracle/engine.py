@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from connectors.kit.assessment import FromFiles, NotRead, Observation, Row
+from connectors.kit.clients import SQLPLUS
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance
@@ -111,6 +112,7 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "port", "service", "user", "password"),
     sample_spaces=("FAST_DATA", "USERS"),
     must_agree=("move_by", "places"),  # what spaces and bundles are
     prefetched_wait_share=0.0,  # waits of scans are in the measured waits of each unit
@@ -119,6 +121,7 @@ ENGINE = Engine(
         server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),
         login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
     ),
+    client=SQLPLUS,
     proof=PROOF,
     by_hand=FromFiles.of_module(
         "connectors.oracle.stored", is_report=is_report, read_report=read_report, not_read=NOT_READ

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from connectors.kit.clients import SQLPLUS
 from connectors.kit.places import not_checked
 from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route
 from connectors.model.new_space import (
@@ -40,6 +41,7 @@ CREATE_TABLESPACE, DROP_TABLESPACE = "oracle.create_tablespace", "oracle.drop_ta
 MIB = 1 << 20
 USUAL_BYTES, GROWTH_BYTES = 1024 * MIB, 256 * MIB
 OLD_NAME_BYTES, NAME_BYTES, LONG_NAMES_SINCE = 30, 128, (12, 2)
+NO_RIGHT = "it takes the privilege CREATE TABLESPACE, and hotplace asks for no such right"
 NO_VIEW = "Oracle documents no view that looks into a folder of its host"
 BY_PLACE = "with move_by: tablespace whole tablespaces change places, and a new one is no target; name places"
 
@@ -92,7 +94,7 @@ def routes_new_space(
         notes=(*notes_of(checks, wanted.accepted), *_notes(wanted, held)),
     )
     if held is not None and "CREATE TABLESPACE" not in held:
-        route = route.by_a_person("it takes the privilege CREATE TABLESPACE, and hotplace asks for no such right")
+        route = route.by_a_person(NO_RIGHT, SQLPLUS)
     return SpaceAnswer(answer=route, checks=checks)
 
 

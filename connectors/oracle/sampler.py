@@ -43,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
+from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import GroupBy, sum_by_id
 from connectors.kit.population import Population, SessionKinds, SessionLook, kind_looks, sessions_of
 from connectors.kit.rotation import Rest
@@ -350,14 +350,8 @@ class SegmentSampler:
 
     def _read_counters(self) -> list[Row]:
         """Of all segments: V$SEGSTAT has no cheaper way to some of them, so what takes long is read less often."""
-        began = self._clock.monotonic()
-        try:
-            rows = self._instances.rows("sample", doing="sampling counters")
-        except TimedOut:  # it has cost the server as much as a call that was answered
-            self._rest.note(began, self._clock.monotonic(), failed=True)
-            raise
-        self._rest.note(began, self._clock.monotonic())
-        return rows
+        with self._rest.reading(self._clock):
+            return self._instances.rows("sample", doing="sampling counters")
 
     def _in_use(self, figures: Mapping[str, float], *, instances: int, at: float) -> dict[str, float]:
         """None where a grant is missing."""

@@ -54,10 +54,7 @@ class OracleSettings(BaseModel):
     log_used_percent: int = Field(default=80, ge=1, le=100)  # of the recovery area; above it no move begins, or goes on
     log_used_abort_percent: int = Field(default=95, ge=1, le=100)  # above it a statement that runs is given up
 
-    @model_validator(mode="after")
-    def _second_limits_are_not_below(self) -> OracleSettings:
-        insist_on_order(self)
-        return self
+    _second_limits_are_not_below = model_validator(mode="after")(insist_on_order)
 
     @model_validator(mode="after")
     def _one_address(self) -> OracleSettings:

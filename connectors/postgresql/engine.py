@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 
+from connectors.kit import clients
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
-from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
+from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
-from connectors.kit.registry import Engine, Inheritance, install_command
+from connectors.kit.registry import Engine, Inheritance
+from connectors.postgresql.setting_up import PostgresqlSetUp, driver
 from connectors.postgresql.settings import PostgresqlSettings
 
 TABLES = (
@@ -78,12 +80,7 @@ def connect(settings: PostgresqlSettings, clock: Clock, tap: Tap | None = None) 
     Raises:
         DriverMissing: psycopg is not installed.
     """
-    try:
-        import psycopg  # noqa: F401  # only to tell a missing driver from a broken connector
-    except ImportError as error:
-        raise DriverMissing(
-            "the PostgreSQL driver psycopg is not installed", advice=f"Run: {install_command('postgresql')}"
-        ) from error
+    driver()  # only to tell a missing one from a broken connector
     from connectors.postgresql.connector import PostgresqlConnector
 
     return PostgresqlConnector(settings, clock, tap)
@@ -96,10 +93,13 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "dbname", "user", "password"),
     sample_spaces=("ssd", "pg_default"),
     inheritance=Inheritance(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
     by_hand=FromFiles.of_module("connectors.postgresql.stored", not_read=NOT_READ, tables=TABLES),
+    client=clients.PSQL,
     proof=PROOF,
+    set_up=PostgresqlSetUp(),
 )

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from psycopg import sql
 
+from connectors.kit.clients import PSQL
 from connectors.kit.contract import ConnectorError
 from connectors.kit.places import PlaceFacts, checks_of, not_checked, read_fstab, read_mounts
 from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route, Step
@@ -83,7 +84,7 @@ def routes_new_space(
     route = _route(wanted, settings, checks, superuser=may.superuser)
     if moves and not may.superuser:
         grant = sql.SQL("GRANT CREATE ON TABLESPACE {} TO ").format(sql.Identifier(wanted.name)).as_string(None)
-        route = route.by_a_person(SUPERUSER, f"{grant}{may.login};")
+        route = route.by_a_person(SUPERUSER, PSQL, f"{grant}{may.login}")
     return SpaceAnswer(answer=route, checks=checks)
 
 

@@ -18,7 +18,8 @@ from functools import partial
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
-from connectors.kit.population import KindLook, Population, SessionKinds
+from connectors.kit.population import KindLook, OpenAges, Population, SessionKinds
+from connectors.kit.rotation import Rest
 from connectors.model.observation import I64, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
@@ -90,8 +91,10 @@ class StatisticsSampler:
     def __init__(self, session: ReadSession, clock: Clock) -> None:
         self._session = session
         self._clock = clock
+        self._rest = Rest("reading the counters of all relations")
         self._population = Population()
         self._kinds = SessionKinds()
+        self._open_ages = OpenAges()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
         self._others_seconds, self._others_at = 0.0, math.nan  # of processors that other programs used, and until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
@@ -102,10 +105,13 @@ class StatisticsSampler:
         """Four queries, and a fifth when TOAST tables have come or changed since the last time.
 
         Raises:
-            ConnectorError: a subclass that says what may be done.
+            TimedOut: the counters took longer than their share of the time, and the time of rest is not over.
+            ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
+        self._rest.check(monotonic)
+        with self._rest.reading(self._clock):
+            wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
         row = self._database_row()
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         kinds = self._kinds_of_sessions()
@@ -124,6 +130,7 @@ class StatisticsSampler:
                 if timing or name not in _NEED_IO_TIMING
             },
             **self._processors(monotonic),
+            **self._open_ages.total(kinds, monotonic),
             **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
         }
         return Sample(

@@ -8,7 +8,7 @@ Folders as spaces, for ``move_by: filegroup``: a filegroup lies where its files 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
@@ -41,6 +41,9 @@ class File:
     state: str | None
     used_pages: int | None  # None: this login may not know
     percent_growth: int = 0  # growth is in percent, not in pages
+
+
+WRITTEN_MEANWHILE = 256 * 2**20  # bytes, at most, between the rows of two files of one volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +327,25 @@ def read_volumes(session: ReadSession) -> Mapping[int, Volume]:
         found = session.rows("volumes", doing="reading volumes")
     except (ObjectGone, PrivilegeMissing, StatementFailed):  # Azure SQL Database does not have the function
         return {}
-    return {row[0]: Volume(*row[1:]) for row in found if row[2] is not None and row[3] is not None}
+    return settled({row[0]: Volume(*row[1:]) for row in found if row[2] is not None and row[3] is not None})
+
+
+def settled(volumes: Mapping[int, Volume]) -> Mapping[int, Volume]:
+    """The same, with one figure of what is free for all files that may lie on one volume, the least of theirs.
+
+    Linux names no volume, and the server asks for each file alone: what is written meanwhile makes the figures of one
+    volume differ by a little, and it would count as several.
+    """
+    nameless = sorted((each.total, each.available) for each in volumes.values() if not each.mount_point)
+    least: dict[tuple[int, int], int] = {}
+    for at, (total, available) in enumerate(nameless):
+        before = nameless[at - 1] if at else None
+        near = before is not None and before[0] == total and available - before[1] <= WRITTEN_MEANWHILE
+        least[total, available] = least[before] if near and before is not None else available
+    return {
+        file: volume if volume.mount_point else replace(volume, available=least[volume.total, volume.available])
+        for file, volume in volumes.items()
+    }
 
 
 def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:

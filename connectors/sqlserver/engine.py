@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
+from connectors.kit.clients import SQLCMD
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
@@ -118,6 +119,7 @@ ENGINE = Engine(
     connect=connect,
     tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
+    first_settings=("host", "port", "database", "user", "password"),
     sample_spaces=("SSD", "PRIMARY"),
     must_agree=("move_by", "disks", "partitions"),  # what spaces and bundles are
     prefetched_wait_share=0.0,  # waits behind read-ahead are in the measured waits of each unit
@@ -134,5 +136,6 @@ ENGINE = Engine(
         login=("password",),
     ),
     by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
+    client=SQLCMD,
     proof=PROOF,
 )

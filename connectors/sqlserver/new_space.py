@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import PureWindowsPath
 
+from connectors.kit.clients import SQLCMD
 from connectors.kit.places import not_checked
 from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route, Step
 from connectors.model.new_space import (
@@ -89,7 +90,7 @@ def routes_new_space(wanted: WantedSpace, files: Sequence[File], place: FilePlac
         transient_bytes=0,
         notes=(*notes_of(checks, wanted.accepted), *replicas),
     )
-    return SpaceAnswer(answer=route if may else route.by_a_person(NO_RIGHT), checks=checks)
+    return SpaceAnswer(answer=route if may else route.by_a_person(NO_RIGHT, SQLCMD), checks=checks)
 
 
 def _with_separator(folder: str) -> str:

@@ -43,11 +43,11 @@ def command_page(version: str) -> str:
 
 
 def sample_page(version: str) -> str:
-    """The commented configuration as `hotplace init` writes it."""
+    """The commented configuration as `hotplace init --full` writes it."""
     lines = [
         f'.TH HOTPLACE.YAML 5 "" "hotplace {version}" "File Formats"',
         ".SH NAME", "hotplace.yaml \\- configuration of hotplace",
-        ".SH DESCRIPTION", "YAML. This is what \\fBhotplace init\\fR writes, with every key that most sites need:",
+        ".SH DESCRIPTION", "YAML. What \\fBhotplace init --full\\fR writes, with every key that most sites need:",
         ".PP", ".nf", *map(quoted, sample("postgresql").splitlines()), ".fi",
         ".SH SEE ALSO", "\\fBhotplace\\fR(1)",
     ]  # fmt: skip

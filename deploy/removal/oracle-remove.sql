@@ -1,7 +1,7 @@
 -- Takes back what oracle-observe.sql and oracle-move.sql gave, and drops the login. Stop the agent first.
 --
 --   sqlplus / as sysdba @oracle-remove.sql HOTPLACE_MOVE APP FAST_DATA
---   sqlplus / as sysdba @oracle-remove.sql HOTPLACE - -
+--   sqlplus / as sysdba @oracle-remove.sql HOTPLACE none none
 --
 -- Once in each PDB, and for each owner and tablespace. All grants of the scripts are on the login itself, so they go with
 -- it. The owner's quota stays as it is: its segments may lie in the tablespace by now. To take it back where none does:

@@ -1,10 +1,10 @@
 -- Takes back what sqlserver-observe.sql and sqlserver-move.sql gave, and drops the login. Stop the agent first.
 --
---   sqlcmd -S db.example.com -v database="app" login="hotplace_move" -i sqlserver-remove.sql
+--   sqlcmd -S db.example.com -v database="app" login="hotplace_move" last="yes" -i sqlserver-remove.sql
 --
--- Run it once as sysadmin, for each database; the rights on the server and in the database go with user and login. DROP
--- USER is refused while the user owns a schema or another object, which the scripts never give it. The login itself is
--- dropped by the last line, once no database has a user of it: run that line alone after the last database.
+-- Run it once as sysadmin, for each database, with last="no" for all but the last one: the rights on the server are one for
+-- all databases, and go with the login. Those in the database go with its user. DROP USER is refused while the user owns a
+-- schema or another object, which the scripts never give it.
 :on error exit
 USE [$(database)];
 GO
@@ -15,10 +15,7 @@ IF EXISTS (SELECT 1 FROM sys.database_principals WHERE name = N'$(login)')
 GO
 USE [master];
 GO
-IF CONVERT(int, SERVERPROPERTY('ProductMajorVersion')) >= 16
-    EXEC (N'REVOKE VIEW SERVER PERFORMANCE STATE FROM [$(login)]');
-ELSE
-    REVOKE VIEW SERVER STATE FROM [$(login)];
-REVOKE VIEW ANY DEFINITION FROM [$(login)];
+-- VIEW SERVER STATE, VIEW SERVER PERFORMANCE STATE and VIEW ANY DEFINITION go with it.
+IF EXISTS (SELECT 1 FROM sys.server_principals WHERE name = N'$(login)' AND N'$(last)' = N'yes')
+    DROP LOGIN [$(login)];
 GO
--- After the last database:  DROP LOGIN [hotplace_move];

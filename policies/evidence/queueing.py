@@ -50,6 +50,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import exp, isnan, log
 
 import numpy as np
@@ -202,6 +203,7 @@ def columns(queues: Sequence[Queue]) -> tuple[F64, F64]:
     return np.array([each.share for each in queues]), np.array([each.power for each in queues])
 
 
+@lru_cache(maxsize=256)
 def queue_of(servers: float, striped: bool | None) -> Queue:
     """What an arrival waits for at so many servers, see above; a limit on the rate is one queue."""
     if servers < 1:
@@ -240,6 +242,7 @@ def _station(tier: Tier) -> tuple[float, Queue]:
 
 
 NETWORK_HALVINGS = 64
+SURE_HALVINGS = 50  # before which an interval that began at 0 hardly comes to its end
 LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transaction computes a little
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
@@ -339,10 +342,12 @@ class Network:
         # A fixed number of halvings reaches the last bit for all placements at once. The usual fixed-point iteration
         # over the queues would end in another round for each column, and needs most of them where a tier is nearly
         # saturated.
-        for _ in range(NETWORK_HALVINGS):
-            rate = (low + high) / 2
+        for halving in range(NETWORK_HALVINGS):
+            before, rate = (low, high), (low + high) / 2
             full = rate * (self.elsewhere_at(rate) + self.wait_at(rate)) > self.sessions
             low, high = np.where(full, low, rate), np.where(full, rate, high)
+            if halving > SURE_HALVINGS and np.array_equal(before, (low, high)):
+                break  # no number lies between them
         # The lower end: at the upper one a tier may already be saturated and its wait infinite.
         return low, self.sessions / low - self.elsewhere_at(low)
 
@@ -366,7 +371,10 @@ class Network:
 
         0 where everybody is served at once. Shape ``(tiers, m)``.
         """
-        return np.asarray(rate * self.demand_at(rate) / self.stations.servers[:, np.newaxis], dtype=np.float64)
+        return self._busy_with(rate, self.demand_at(rate))
+
+    def _busy_with(self, rate: F64 | float, demand: F64) -> F64:
+        return np.asarray(rate * demand / self.stations.servers[:, np.newaxis], dtype=np.float64)
 
     def used_at(self, rate: F64 | float) -> F64:
         """Utilisation of each tier's servers at that rate by all work, at most 1. ``(tiers, m)``."""
@@ -377,8 +385,8 @@ class Network:
 
     def wait_at(self, rate: F64 | float) -> F64:
         """Read wait of a transaction were they to come at that rate; inf where a tier cannot serve it. ``(m,)``."""
-        stretch = self.stations.stretch(self.busy_at(rate), self.found)
-        waits = self.demand_at(rate) * stretch
+        demand = self.demand_at(rate)  # once: a network asks for it some sixty times
+        waits = demand * self.stations.stretch(self._busy_with(rate, demand), self.found)
         if self.volumes is not None:
             waits = waits + self.volumes.residence(rate, self.found)
         return np.asarray(waits.sum(axis=0), dtype=np.float64)

@@ -40,6 +40,7 @@ from policies.placement.modes import (
     level_groups,
     read_load,
     read_seconds,
+    why_level,
 )
 from policies.placement.plan_draft import PlanDraft
 from policies.placement.plan_figures import nothing, plan_of
@@ -166,13 +167,9 @@ def _groups(situation: Situation, draft: PlanDraft, mode: Mode, rows: list[int])
         case Drain():
             other = new_draft(situation, bundles, settings)
             return _tables_first(situation, draft, drain_groups((draft, other), rows[0]))
-        case Usage():
-            count = len(situation.spaces)
-            loads = [(row, read_load(bundles, situation.tiers[row].speed, count)) for row in rows]
-            return _level_tiers(draft, loads, bundles.observed >= settings.minimum_history_seconds)
-        case Capacity():
-            everything = np.ones(len(bundles), dtype=np.bool_)
-            return _level_tiers(draft, [(row, fill(situation, bundles)) for row in rows], everything)
+        case Usage() | Capacity():
+            weights, free = _to_level(situation, bundles, settings, mode, rows)
+            return [group for tier, weight in weights for group in level_groups(draft, tier, weight, free)]
 
 
 def _tables_first(situation: Situation, draft: PlanDraft, groups: list[Group]) -> list[Group]:
@@ -180,10 +177,37 @@ def _tables_first(situation: Situation, draft: PlanDraft, groups: list[Group]) -
     return tables_first(groups, draft.bundles, situation.units, state)
 
 
-def _level_tiers(draft: PlanDraft, weights: list[tuple[int, Weight]], known: Bools) -> list[Group]:
-    """Groups of each tier in turn; a pin does not keep a bundle from another space of its tier."""
-    free = (draft.bundles.cooling <= 0) & draft.bundles.routable & known
-    return [group for tier, weight in weights for group in level_groups(draft, tier, weight, free)]
+def _to_level(
+    situation: Situation, bundles: Bundles, settings: PolicySettings, mode: Usage | Capacity, rows: list[int]
+) -> tuple[list[tuple[int, Weight]], Bools]:
+    """What is evened out in each tier, and the bundles that may move: a pin does not keep one from another space."""
+    free = (bundles.cooling <= 0) & bundles.routable
+    if isinstance(mode, Capacity):
+        return [(row, fill(situation, bundles)) for row in rows], np.asarray(free, dtype=np.bool_)
+    count = len(situation.spaces)
+    loads = [(row, read_load(bundles, situation.tiers[row].speed, count)) for row in rows]
+    return loads, np.asarray(free & (bundles.observed >= settings.minimum_history_seconds), dtype=np.bool_)
+
+
+WITHIN_A_TIER = "it moves units between the spaces of one tier; `hotplace plan` moves them between tiers"
+
+
+def why_nothing(situation: Situation, settings: PolicySettings, mode: Mode) -> tuple[str, ...]:
+    """Why a plan of this mode has no move; empty where verdicts, pins or what a drain leaves say it.
+
+    Args:
+        situation: that the plan was made of.
+        settings: that it was made with.
+        mode: of the plan, whose names exist.
+    """
+    if not isinstance(mode, Usage | Capacity):
+        return ()
+    situation = single_where_possible(situation)
+    bundles = bundles_of(situation, settings)
+    draft = new_draft(situation, bundles, settings)
+    weights, free = _to_level(situation, bundles, settings, mode, _rows(situation, mode))
+    why = (why_level(draft, row, situation.tiers[row].name, weight, free) for row, weight in weights)
+    return (WITHIN_A_TIER, *why)
 
 
 def _left_behind(

@@ -27,7 +27,7 @@ from math import ceil, inf
 
 import numpy as np
 
-from connectors.model.formatting import format_bytes, format_seconds
+from connectors.model.formatting import format_bytes, format_ratio, format_seconds
 from connectors.model.observation import F64, I8, I64, Bools, Signal, Space
 from policies.evidence.bundles import MICRO, Bundles, bundles_of
 from policies.evidence.capacity import room_bytes
@@ -254,6 +254,33 @@ def level_groups(draft: PlanDraft, tier: int, weight: Weight, movable: Bools) ->
         draft.state.apply(relocation)
         groups.append(draft.keep(draft.group([relocation])))
     return groups
+
+
+def why_level(draft: PlanDraft, tier: int, name: str, weight: Weight, movable: Bools) -> str:
+    """Why evening out a tier moves nothing, in a sentence.
+
+    Args:
+        draft: an empty one.
+        tier: its row.
+        name: of the tier.
+        weight: what is evened out.
+        movable: bundles that may move.
+    """
+    names = draft.state.names
+    spaces = sorted(draft.state.spaces(tier), key=lambda space: names[space])
+    if len(spaces) < 2:
+        there = f"one space, {names[spaces[0]]}" if spaces else "no space of known room"
+        return f"{name} has {there}: there is nothing to even out"
+    carried, mean = weight.of_spaces(draft.state, spaces), weight.mean(draft.state, spaces)
+    if mean <= 0:
+        return f"{name} carries nothing that could be evened out"
+    fullest = int(np.argmax(carried))
+    above = f"{names[spaces[fullest]]} carries {format_ratio(float(carried[fullest]) / mean - 1)} more than the mean"
+    if carried[fullest] <= mean * (1 + DEAD_BAND):
+        return f"the spaces of {name} are even: {above}, and up to {format_ratio(DEAD_BAND)} is let be"
+    if not (movable & (draft.state.home == spaces[fullest])).any():
+        return f"{above} of {name}, but no unit in it may move: each rests, is too young, or has no way"
+    return f"{above} of {name}, but no unit of it has room elsewhere and lowers it by enough to pay for its copy"
 
 
 def _best(draft: PlanDraft, spaces: list[int], weight: Weight, movable: Bools) -> Relocation | None:

@@ -64,6 +64,7 @@ MODULES = (
     "assess",
     "verify",
     "sampling",
+    "prove",
     "fault_simulation",
     *COST,
     *LAB,

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.moving.effect import LEAST_CHANGE, LOOKS, Effect, estimate, verdict_of
-from agent.moving.lasting_noise import lasting_noise
+from agent.moving.effect import LEAST_CHANGE, LOOKS, Effect, effect_of, verdict_of
 from tests.bench.measurement import Measurement
 from tests.bench.verify_worlds import CHANGES, DAYS_BEFORE, NOISES, SETTLE, Case, make_case
 
@@ -42,12 +41,12 @@ class Judged:
         return low <= math.expm1(self.case.truth[self.minutes - 1]) <= high
 
 
-def judge(case: Case, seed: int) -> Judged:
-    """Look at a move until the verdict can tell."""
-    noise = lasting_noise(case.history)
+def judge(case: Case, seed: int, *, control: bool = False) -> Judged:
+    """Look at a move until the verdict can tell; ``control``: statements are known that read nothing of what moved."""
     for look in range(LOOKS):
         minutes = SETTLE * 2**look
-        found = estimate(case.before, case.after.rows(slice(minutes)), seed, noise)
+        beside = case.control if control else None
+        found = effect_of(case.before, case.after.rows(slice(minutes)), case.history, seed, beside)
         assert found is not None, "a world has enough intervals"
         effect, verdict = found, verdict_of(found, last=look == LOOKS - 1)
         if verdict is not OutcomeVerdict.CANNOT_TELL:
@@ -62,33 +61,41 @@ def judged_moves(effect: str, count: int, seed: int = SEED) -> Iterator[Judged]:
         yield judge(make_case(generator, effect, CHANGES[number % len(CHANGES)]), number)
 
 
-def judged_amid_noise(effect: str, change: str, count: int, seed: int = SEED) -> list[Judged]:
+def judged_amid_noise(effect: str, change: str, count: int, seed: int = SEED, *, control: bool = True) -> list[Judged]:
     """That many moves of one effect where noise of one kind lasts, and three days were seen before."""
     generator = np.random.default_rng((seed, *effect.encode(), *change.encode()))
-    return [judge(make_case(generator, effect, change, days=DAYS_BEFORE), number) for number in range(count)]
+    made = (make_case(generator, effect, change, days=DAYS_BEFORE) for _ in range(count))
+    return [judge(case, number, control=control) for number, case in enumerate(made)]
 
 
 def _noise_rows(*, quick: bool) -> list[Measurement]:
     """How often noise that lasts for minutes to hours is called hurt, and a fifth more wait is found amid it."""
-    few = SMALL if quick else 1
-    found = {
-        effect: {change: judged_amid_noise(effect, change, count // few) for change in (*NOISES, "neighbour")}
-        for effect, count in NOISY.items()
-    }
+    few, hurt = SMALL if quick else 1, OutcomeVerdict.HURT
+    kinds = (*NOISES, "neighbour")
 
-    def shares(effect: str) -> dict[str, float]:
-        hurt = OutcomeVerdict.HURT
-        return {change: sum(e.verdict is hurt for e in some) / len(some) for change, some in found[effect].items()}
+    def shares(effect: str, *, control: bool) -> dict[str, float]:
+        some = {kind: judged_amid_noise(effect, kind, NOISY[effect] // few, control=control) for kind in kinds}
+        hours.extend(each.minutes / 60 for found in some.values() for each in found if each.verdict is hurt)
+        return {kind: sum(each.verdict is hurt for each in found) / len(found) for kind, found in some.items()}
 
-    false, right = shares("none"), shares("hurt much")
-    by_change = [", ".join(f"{change} {share:.3f}" for change, share in each.items()) for each in (false, right)]
-    return [
-        {"name": "verify.noise_false_hurt", "value": max(false.values()), "unit": "share", "better": "lower",
-         "command": COMMAND, "note": f"goal 0.01; the worst kind of noise, of moves without effect: {by_change[0]}"},
-        {"name": "verify.noise_detect_hurt", "value": float(np.mean(list(right.values()))), "unit": "share",
-         "better": "higher", "command": COMMAND,
-         "note": f"goal 0.9; of moves that add 20 % wait, three days seen before, 16 hours after: {by_change[1]}"},
-    ]  # fmt: skip
+    rows: list[Measurement] = []
+    for control, name, said in (
+        (True, "noise", "statements known that read nothing of what moved"),
+        (False, "noise_alone", "no such statements known"),
+    ):
+        hours: list[float] = []
+        false, right = shares("none", control=control), shares("hurt much", control=control)
+        by_change = [", ".join(f"{change} {share:.3f}" for change, share in each.items()) for each in (false, right)]
+        after = f"found after {np.median(hours):.2g} h in the median" if hours else "none found"
+        rows += [
+            {"name": f"verify.{name}_false_hurt", "value": max(false.values()), "unit": "share", "better": "lower",
+             "command": COMMAND,
+             "note": f"goal 0.01; {said}; the worst kind of noise, of moves without effect: {by_change[0]}"},
+            {"name": f"verify.{name}_detect_hurt", "value": float(np.mean(list(right.values()))), "unit": "share",
+             "better": "higher", "command": COMMAND,
+             "note": f"goal 0.9; {said}; of moves that add 20 % wait, three days seen before, {after}: {by_change[1]}"},
+        ]  # fmt: skip
+    return rows
 
 
 def _plain_hurt(case: Case) -> bool:

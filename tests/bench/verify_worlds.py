@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from agent.moving.control import Control
 from agent.moving.usual_wait import Evidence
 from connectors.model.observation import F64
 
@@ -19,6 +20,7 @@ NOISES = {"noise of minutes": 5.0, "noise of 1 h": 60.0, "noise of 3 h": 180.0, 
 NOISE = 0.15  # standard error of such noise
 NEIGHBOUR_MINUTES, NEIGHBOURS_A_DAY = 180, 1.5
 NEIGHBOUR = (0.1, 0.3)  # by which it makes reads slower
+READING, OWN_NOISE = 3, 0.05  # minutes between readings of statements; standard error of the control's own noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class Case:
     after: Evidence  # all that could be measured: the first minutes are measured first
     transactions_before: F64
     transactions_after: F64
+    control: Control  # statements that read nothing of what moved
     truth: F64  # logarithm of the change of the wait per operation over the first 1, 2, ... intervals after
 
 
@@ -80,11 +83,14 @@ def make_case(generator: np.random.Generator, effect: str, change: str, *, days:
         expected=total * MINUTE, moved=priced[0] / total, elsewhere=priced[2] / total,
     )  # fmt: skip
     first = until + SETTLE
+    now = read_time(stays if effect == "spill" else moved + stays)
+    control = _control(np.where(placed, now, read_time(moved + stays)) * noise, generator.spawn(1)[0])
     later = slice(first, None)
     return Case(
         effect=effect, change=change, before=evidence.rows(slice(until - BEFORE, until)),
         history=evidence.rows(slice(0, until)), after=evidence.rows(later),
         transactions_before=load[until - BEFORE : until], transactions_after=load[later],
+        control=control,
         truth=np.log(np.cumsum(wait1[later]) / np.cumsum(wait0[later])),
     )  # fmt: skip
 
@@ -107,6 +113,16 @@ def _wait_after(
     if effect == "spill":
         return ssd * (moved + fast) + slow * read_time(stays) * stays
     return ssd * (moved + fast) + slow * read_time(moved + stays) * stays
+
+
+def _control(read_time: F64, generator: np.random.Generator) -> Control:
+    """Statements that read from the slow device, and nothing of what moved; with noise of their own that lasts."""
+    slower = np.log(read_time[: len(read_time) // READING * READING].reshape(-1, READING).mean(axis=1))
+    slower += _lasting(generator, len(slower), OWN_NOISE, 10.0 / READING)
+    until = np.asarray((np.arange(len(slower)) * READING + READING - 1) * MINUTE, dtype=np.float64)
+    return Control(
+        ids=("1", "2"), since=np.asarray(until - READING * MINUTE), until=until, slower=slower - slower.mean()
+    )
 
 
 def _neighbours(generator: np.random.Generator, count: int) -> F64:

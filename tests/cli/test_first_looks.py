@@ -20,7 +20,8 @@ from tests.ledger.clock import StillClock
 
 READS = (
     ("status",), ("proposals",), ("units",), ("history",), ("outcomes",), ("report",), ("sizing",), ("show", "1"),
-    ("explain", "shop.orders"), ("simulate",),
+    ("explain", "shop.orders"), ("simulate",), ("top", "--once"), ("plan",), ("plan", "--mode", "usage"),
+    ("split", "a"),
 )  # fmt: skip
 
 

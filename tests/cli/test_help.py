@@ -62,7 +62,7 @@ def test_nothing_said_is_a_beginning(site: Site, monkeypatch: pytest.MonkeyPatch
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert len(result.stdout.splitlines()) <= 24
     named = set(re.findall(r"hotplace ([a-z]+) ", result.stdout)) - {"finds"}
-    assert {"demo", "init", "status", "approve"} <= named <= {words[0] for words in COMMANDS}
+    assert {"demo", "setup", "status", "approve"} <= named <= {words[0] for words in COMMANDS}
     assert f"configuration: {site.path.name}; " in result.stdout
     monkeypatch.chdir(site.folder.parent)
     assert "no configuration here yet" in CliRunner().invoke(whole_app(), []).stdout

@@ -22,7 +22,7 @@ BLOCKS, KEY = 12_800, '"shop"."orders"'
 
 def test_explain_shows_where_the_reads_of_a_large_table_go(site: Site) -> None:
     """Sentence, what a split would save, shares and a picture; the same as JSON, and nothing for other units."""
-    site.good("plan")
+    site.good("plan", "--observe", "0.3")
     clock = SystemClock()
     with Ledger.open(site.ledger_path, clock) as ledger:
         save_block_heat(ledger, "shop", clock.now(), {KEY: newest()})
@@ -41,7 +41,7 @@ def test_explain_shows_where_the_reads_of_a_large_table_go(site: Site) -> None:
 
 def test_explain_shows_the_border_and_what_is_missing_for_it(site: Site) -> None:
     """The condition and how it wanders; without values the column that may be it; a refusal with its grant."""
-    site.good("plan")
+    site.good("plan", "--observe", "0.3")
     clock = SystemClock()
     with Ledger.open(site.ledger_path, clock) as ledger:
         save_block_heat(ledger, "shop", clock.now(), {KEY: newest()})
@@ -97,7 +97,7 @@ def test_plan_explain_and_sizing_say_what_a_split_would_bring(site: Site) -> Non
 
 def test_split_without_a_border_says_why_none_is_known(site: Site) -> None:
     """Looks are off or were not taken, heat is all over, values are not allowed, the hot rows are not the newest."""
-    site.good("plan")
+    site.good("plan", "--observe", "0.3")
     clock = SystemClock()
     middle = replace(border(0.0), border=replace(border(0.0).border, below="9500"))
     assert "by an agent that watches for some hours" in refused(site)

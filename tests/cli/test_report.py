@@ -13,7 +13,7 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import UNDO
 from agent.model.states import MoveState
 from agent.moving.verifier import measure
-from agent.pages.content import Report, report_of
+from agent.pages.content import Report, outcomes_text, report_of
 from agent.pages.figures import ReportFigures
 from agent.pages.report import database_reported, html_page, markdown_page
 from agent.sampling.learned_state import recorded_fills
@@ -54,6 +54,9 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     document = site.good("report", "--json", "--html", str(site.folder / "r.html")).document
     assert document["files"] == {"html": str(site.folder / "r.html"), "markdown": None}
     assert document["audit"]["ok"] is True
+    (decision,) = document["proposals"][0]["decisions"]
+    assert f"{decision['event']} of {decision['subject']} by {decision['who']} from {decision['origin']}" in done.out
+    assert decision["subject"] == f"proposal {number}"
     assert document["figures"]["sizing"]["fastest_tier"] == "ssd"
     assert {each["what"] for each in document["figures"]["sessions_by_what"]} >= {"reads of ssd", "reads of hdd"}
     with Ledger.open(site.ledger_path, StillClock()) as ledger:
@@ -102,7 +105,7 @@ def test_what_an_undo_did_is_counted_by_itself(tmp_path: Path) -> None:
         found = report_of(ledger, "shop", MADE_AT, clock.now())
         assert found.totals.outcomes_by_verdict == {"hurt": 1}
         assert found.totals.undo_outcomes_by_verdict == {"helped": 1}
-        assert found.outcomes == "1 hurt; undo: 1 helped"
+        assert outcomes_text(found.totals) == "1 hurt; undo: 1 helped"
         for text in pages(found):
             assert "1 hurt; undo: 1 helped" in text
 

@@ -69,6 +69,16 @@ def test_a_login_that_may_not_move_is_told_the_grant(cluster: Cluster, dbname: s
     assert any("GRANT CREATE ON TABLESPACE" in finding.remedy for finding in missing)
 
 
+def test_without_a_moving_account_one_is_asked_for(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
+    """The login that watches is never to get the mover's rights; only where moves are wanted is it a warning."""
+    for dry_run, severity in ((True, Severity.INFO), (False, Severity.WARNING)):
+        found = examined(tmp_path, cluster, dbname, user="looker", dry_run=dry_run)
+        (asked,) = (finding for finding in found if finding.code == "move_connection_missing")
+        assert (asked.severity, "move_connection" in asked.remedy) == (severity, True)
+        assert "space_create_missing" in asked.values["lacking"]
+        assert not [finding for finding in found if "GRANT CREATE ON TABLESPACE" in finding.remedy]
+
+
 def test_only_spaces_of_tiers_need_the_right_to_move(cluster: Cluster, dbname: str, tmp_path: Path) -> None:
     """A tablespace that no tier has is no reason to warn: nothing will be moved there."""
     found = examined(tmp_path, cluster, dbname, mover={"user": "looker"})

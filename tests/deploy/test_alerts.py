@@ -206,7 +206,7 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     "HotplaceLeftover": ([series("hotplace_leftovers", DATABASE, "0x59 1x59 0x200")], 100, 130),
     "HotplaceLockTaken": ([series("hotplace_lock_taken", DATABASE, "0x59 1x59 0x200")], 100, 130),
     "HotplaceGainWaits": (
-        [series("hotplace_plan_wait_saved_per_hour_seconds", DATABASE, "0x59 90x1600 0x200")], 59 + 1500, 59 + 1620
+        [series("hotplace_plan_saved_waiting_sessions", DATABASE, "0x59 0.03x1600 0x200")], 59 + 1500, 59 + 1620
     ),
     "HotplaceProposalExpires": (
         [series("hotplace_proposal_created_timestamp_seconds", DATABASE, "_x59 3600x59 stale"),

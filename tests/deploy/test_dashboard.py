@@ -149,18 +149,20 @@ def test_every_panel_says_what_it_shows() -> None:
 
 @over(("title", "query"), queries())
 def test_units_are_those_of_the_metrics(title: str, query: dict[str, Any]) -> None:
-    """What is called seconds is shown in seconds, bytes in bytes, a rate of bytes per second; ratios have none."""
+    """Seconds in seconds, bytes in bytes, a rate of bytes per second; ratios have none, a rate of waits is sessions."""
     (unit,) = {panel["fieldConfig"]["defaults"]["unit"] for panel in SHOWING if panel["title"] == title}
     words = {name.removesuffix("_total").rpartition("_")[2] for name in metrics_of(plain(query["expr"]))}
     by_rate = "rate(" in query["expr"]
-    if "/ (" in query["expr"] or words == {"ratio"} or (words == {"seconds"} and by_rate):
+    if by_rate and "_wait_seconds_total" in query["expr"]:
+        assert unit == "short"
+    elif "/ (" in query["expr"] or words == {"ratio"} or (words == {"seconds"} and by_rate):
         assert unit == "percentunit"
     elif "seconds" in words:
         assert unit == "s"
     elif "bytes" in words:
         assert unit == ("Bps" if by_rate else "bytes")
     else:
-        assert unit == ("iops" if words == {"second"} else "short")
+        assert unit == ("iops" if words == {"reads"} else "short")
 
 
 @pytest.mark.parametrize("board", BOARDS)

@@ -6,14 +6,22 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 
-from agent.cli.deploy import link_runbooks
+from agent.cli.deploy import LIMITS, link_runbooks, select_series, set_limits
 from agent.service.metrics import AgentCollector
+from tests.cli.site import run_here
 from tests.deploy.places import ROOT, rules
 from tests.deploy.promql import Labels, WrongQuery, labels_of
 from tests.over import over
 
+RULES = ROOT / "deploy" / "prometheus" / "hotplace.rules.yml"
 EXPOSED = {"a": frozenset({"database", "tier"}), "b": frozenset({"database"})}
+
+
+def rules_in(text: str) -> list[dict[str, Any]]:
+    """Every rule of a file's text."""
+    return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
 
 
 def test_the_scrape_that_these_tests_know_is_whole(exposed: dict[str, Labels]) -> None:
@@ -47,6 +55,40 @@ def test_every_alert_leads_to_its_runbook(rule: dict[str, Any]) -> None:
     assert anchor == rule["alert"].lower()
     linked = link_runbooks(f"runbook_url: {url}", "https://wiki.example/h")
     assert linked == f"runbook_url: https://wiki.example/h/reference/alerts.html#{anchor}"
+
+
+def test_every_threshold_is_a_parameter_that_changes_one_alert() -> None:
+    """Each name is of one figure in one expression, and each alert that compares with a figure has one."""
+    text = RULES.read_text(encoding="utf-8")
+    for name, (alert, usual) in LIMITS.items():
+        changed = {rule["alert"]: rule["expr"] for rule in rules_in(set_limits(text, {name: "7.25"}))}
+        before = {rule["alert"]: rule["expr"] for rule in rules_in(text)}
+        assert {each for each in before if changed[each] != before[each]} == {alert}, name
+        assert changed[alert] == re.sub(rf"> {re.escape(usual)}$", "> 7.25", before[alert])
+    # What is above zero, or one at least, is so or not; it is no threshold.
+    compared = {rule["alert"] for rule in rules_in(text) if re.search(r"> (?!0$)[\d.]+$", rule["expr"])}
+    assert {alert for alert, _ in LIMITS.values()} == compared
+
+
+def test_a_selector_is_in_every_series() -> None:
+    """Nothing is asked of other agents, and what an expression asks for of its own stays."""
+    narrowed = rules_in(select_series(RULES.read_text(encoding="utf-8"), 'job="db"'))
+    for before, after in zip(rules_in(RULES.read_text(encoding="utf-8")), narrowed, strict=True):
+        names = re.findall(r"\b(?:hotplace_\w+|up)\b", before["expr"])
+        assert after["expr"].count('job="db"}') == len(names)
+        assert {key: value for key, value in after.items() if key != "expr"} == {
+            key: value for key, value in before.items() if key != "expr"
+        }
+
+
+def test_a_threshold_that_there_is_none_of_is_refused() -> None:
+    """With the names that there are, and what they are now."""
+    for wrong in ("space_full=0.9", "space_fill", "space_fill=much"):
+        done = run_here("deploy", "prometheus", "--set", wrong)
+        assert done.code == 2
+        assert "space_fill=0.95" in " ".join(done.err.replace("│", "").split())
+    good = run_here("deploy", "prometheus", "--set", "space_fill=0.9", "--selector", 'job="db"')
+    assert 'hotplace_space_fill_ratio{tier!="", job="db"} > 0.9' in good.out
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -69,28 +71,50 @@ TYPED = sorted(
     }
 )
 WRONG_USE: Any = typer.BadParameter.__bases__[0]
-BLANK = re.compile(r"[A-Z]{2,}|ID|PID")  # in place of what a reader fills in
+BLANK = re.compile(r"[A-Z]{2,}|X")  # in place of what a reader fills in
 
 
 @over(("name", "typed"), TYPED)
 def test_a_command_line_in_a_block_can_be_typed(name: str, typed: tuple[str, ...]) -> None:
     """The command itself takes it: no argument is missing, too many or of another kind; ``> FILE`` is the shell's."""
-    line = " ".join(typed)
-    own = takewhile(lambda word: word not in {">", "|", "&&"}, typed)
+    assert fault_of(typed) == "", f"{name} shows `hotplace {' '.join(typed)}`"
+
+
+def fault_of(typed: Iterable[str], *, named_only: bool = False) -> str:
+    """What the command line itself has to say against the words behind ``hotplace``; "" where it takes them.
+
+    Args:
+        typed: they may have what a reader fills in, and what belongs to the shell.
+        named_only: it is spoken of: where it stands without any argument none is missing, nor the last one's value.
+    """
+    own = takewhile(lambda word: word not in {">", "|", "&&", "<"}, typed)
     words = ["1" if BLANK.fullmatch(word) else word for word in own]
-    command: Any = get_command(whole_app())
+    command: Any = whole()
     while hasattr(command, "commands"):
         while words and words[0].startswith("--"):
             words = words[2:] if words[0] in {"--config", "--database"} else words[1:]
         if not words:
-            return
+            return ""
+        if words[0] not in command.commands:
+            return f"there is no {words[0]!r}"
         command = command.commands[words.pop(0)]
+    is_mention = named_only and all(word.startswith("-") for word in words)
+    is_cut = named_only and words[-1:] != [] and words[-1].startswith("--")
     try:
-        command.make_context(line, words)
+        command.make_context(command.name, list(words))
     except typer.Exit:
-        return  # --help
+        return ""  # --help
     except WRONG_USE as error:
-        raise AssertionError(f"{name} shows `hotplace {line}`: {error}") from error
+        said = str(error.format_message())
+        missing = (is_mention and said.startswith("Missing")) or (is_cut and said.endswith("requires an argument."))
+        return "" if missing else said
+    return ""
+
+
+@cache
+def whole() -> Any:
+    """Every command, made once."""
+    return get_command(whole_app())
 
 
 def options_of(command: Any) -> set[str]:  # typer's own record

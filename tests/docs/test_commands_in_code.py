@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
-from tests.docs.test_cli_documented import BY_WORDS, GROUPS, options_of
+from tests.docs.test_cli_documented import BY_WORDS, GROUPS, fault_of, options_of
+from tests.docs.text import WRITTEN
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("agent", "connectors", "policies", "deploy", "Makefile")
@@ -27,6 +30,26 @@ recording refuses residency runs says sees sends ships should sizes standing tak
 watcher watches when will with written wrote
 """
 PROSE = frozenset(_PROSE.split())
+# Words with which a sentence goes on behind a command line, and those that are a session's name and no command.
+GOES_ON = PROSE | frozenset(
+    [
+        "begins",
+        "empties",
+        "lists",
+        "lets",
+        "names",
+        "prints",
+        "proposes",
+        "records",
+        "shows",
+        "splits",
+        "stores",
+        "lifts",
+        "then",
+        "writes",
+    ]
+)
+NO_COMMAND = frozenset({"client", "scan"})  # of the demo, by their sessions' names
 
 
 def shipped() -> Iterator[tuple[str, str]]:
@@ -108,6 +131,58 @@ def test_every_command_that_a_message_names_exists() -> None:
 def test_what_is_wrong_is_seen(line: str, wrong: list[str]) -> None:
     """A command that is gone, one of a group, an option of another command; and nothing else."""
     assert list(faults(line)) == wrong
+
+
+# A whole line to be typed: in backticks, or all that follows a colon or begins a text. What is filled in is ``X``.
+WHOLE = re.compile(r"(?:^|: |\n)hotplace ((?:--\w+ )*[a-z][^\n;]*?)(?: +# .*)?\.?(?=\n|;|$)")
+
+
+def lines_to_type() -> list[tuple[str, tuple[str, ...]]]:
+    """Every line that a reader of a message, an alert, an advice or a page may copy, with the file it is in."""
+    found = set()
+    for name, text in (*texts(), *WRITTEN.items()):
+        for line in (*(match[2] for match in QUOTED.finditer(text) if match[0].startswith("`hotplace ")),
+                     *(match[1] for match in WHOLE.finditer(text) if not name.endswith(".md"))):  # fmt: skip
+            words = _words_of(line)
+            is_command = words and words[0] not in PROSE and re.fullmatch("[a-z][a-z-]*|--[a-z]+", words[0])
+            if is_command and not NO_COMMAND & {*words[1:2]}:
+                found.add((name, words))
+    return sorted(found)
+
+
+def _words_of(line: str) -> tuple[str, ...]:
+    """The words up to where a sentence goes on; of a text that no shell would take none."""
+    try:
+        words = shlex.split(re.sub(r"\{[^}]*\}", "X", re.split(r"[,:.] ", line)[0]))
+    except ValueError:
+        words = []
+    if not words:
+        return ()
+    said = [word.rstrip(",:") for word in words if word != "..."]
+    first = 2 if said[0] in GROUPS else 1  # words of the command itself
+    return (*said[:first], *takewhile(lambda word: word not in GOES_ON, said[first:]))
+
+
+def test_every_line_that_a_reader_may_copy_is_taken() -> None:
+    """By the parser of the command line itself, with all its options and arguments."""
+    lines = lines_to_type()
+    assert len(lines) > 150
+    wrong = [(name, " ".join(words), said) for name, words in lines if (said := fault_of(words, named_only=True))]
+    assert [(name, line, said) for name, line, said in wrong if not is_sentence(line)] == []
+
+
+def is_sentence(line: str) -> bool:
+    """Whether what is filled in is the rest of a sentence: the command before it takes no argument."""
+    before = line.removesuffix(" X")
+    return before != line and not fault_of(before.split())
+
+
+@pytest.mark.parametrize(
+    "line", ["plan --mode drian", "approve twelve", "status now", "stop --al", "audit verify --head", "rules open"]
+)
+def test_a_line_that_the_command_line_refuses_is_seen(line: str) -> None:
+    """Another value, another kind of value, one too many, an option that does not exist, one without its value."""
+    assert fault_of(line.split())
 
 
 def test_there_is_something_to_look_at() -> None:

@@ -12,7 +12,10 @@ import pytest
 from tests.docs.site import BROUGHT_IN, ELSEWHERE, LINK, links_of_the_site
 from tests.docs.text import ROOT, WRITTEN
 from tests.over import over
+from tests.report.browser import Page
+from tests.report.conftest import page
 
+__all__ = ["page"]
 MARKDOWN = sorted({*WRITTEN, *BROUGHT_IN, "tests/bench/lab/README.md"})
 FETCHED = re.compile(r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+href=["']?(?:https?:)?//""")
 
@@ -41,6 +44,16 @@ def test_the_site_fetches_nothing(built: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert not FETCHED.search(text), path
         assert not re.search(r"url\([\"']?(?:https?:)?//|@import", text), path
+
+
+def test_the_index_is_whole_on_a_phone(built: Path, page: Page) -> None:
+    """Each of its links is within the screen."""
+    page.resize(360)
+    page.emulate()
+    page.open(built / "index.html")
+    ends = page.run("[...document.querySelectorAll('.section table a')].map(a => a.getBoundingClientRect().right)")
+    assert len(ends) > 10
+    assert max(ends) <= 360
 
 
 @over("name", MARKDOWN)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import psycopg
 
 from agent.demo.server import PrivateServer
 from tests.cli.site import run_here
+from tests.waiting import wait_for
 
 PROGRAM = Path(sys.executable).with_name("hotplace")
 SETTINGS = {
@@ -85,12 +85,7 @@ class Shop:
 
 def wait_until(what: str, holds: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS) -> Any:
     """Ask until the answer is true, and return it; fail by name when it takes too long."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if answer := holds():
-            return answer
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds:.0f} s: {what}")
+    return wait_for(holds, what, seconds, every=0.2)
 
 
 def write_config(

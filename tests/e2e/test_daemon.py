@@ -81,7 +81,7 @@ def test_a_dry_run_never_moves(shop_on_disks: Shop, port: int) -> None:
         proposal = first_proposal(shop_on_disks)
         shop_on_disks.hotplace("approve", str(proposal["id"]), "--yes")
         before = cycles(shop_on_disks)
-        wait_until("fifteen more cycles", lambda: cycles(shop_on_disks) > before + 15)
+        wait_until("six more cycles", lambda: cycles(shop_on_disks) > before + 6)
         assert states(shop_on_disks) == {"approved"}
     assert not shop_on_disks.opened_to_write()
     assert shop_on_disks.space_of(HOT) == "pg_default"

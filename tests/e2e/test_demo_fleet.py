@@ -50,7 +50,7 @@ def _processes_in(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.skipif(not os.environ.get("HOTPLACE_DEMO_FLEET"), reason="takes minutes: make soak")
+@pytest.mark.soak
 def test_an_agent_dies_and_the_list_is_carried_out(open_folder: Path) -> None:
     """Two people sign, one database goes first, the standby finishes what a killed agent began, and nothing is left."""
     process = _start(open_folder, "--yes", "--json")

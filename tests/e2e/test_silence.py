@@ -79,6 +79,7 @@ def test_a_frozen_server_shows_and_holds_no_end_up(shop: Shop, port: int) -> Non
     assert "left to the next start" in shop.log()
 
 
+@pytest.mark.soak  # in `make test`: a killed agent in test_daemon.py, and tests/contract/test_silence.py
 @pytest.mark.parametrize("shop_on_disks", [replace(SSD, bytes_per_second=4e6)], indirect=True, ids=["slow copies"])
 def test_a_statement_that_cannot_be_cancelled_is_found_out(shop_on_disks: Shop) -> None:
     """The backend of a move is stopped: SIGTERM ends the daemon; the next one waits for the truth and goes on."""

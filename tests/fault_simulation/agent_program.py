@@ -193,8 +193,8 @@ class AgentProgram:
                 continue  # of before a reload
             if job.running or job.next_run_time > process.clock.now() or busy & HOLDS_LOCK or lock:
                 continue
-            while job.next_run_time <= process.clock.now():
-                job.next_run_time += job.trigger.interval
+            missed = (process.clock.now() - job.next_run_time) // job.trigger.interval
+            job.next_run_time += (missed + 1) * job.trigger.interval  # a clock may be a year ahead
             job.running = True
             try:
                 process.run(job.work)

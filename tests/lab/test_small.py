@@ -25,6 +25,7 @@ class TestOnTheSlowDisk:
 
     pytestmark = needs_lab
 
+    @pytest.mark.soak  # in `make test`: the demo, tests/e2e/test_demo.py
     def test_an_eighth_of_the_bytes_makes_it_several_times_faster(self) -> None:
         """Hotplace chooses the hot table and its key, within the room there is, and throughput multiplies."""
         found = headline.run(SMALL, reference=False)
@@ -43,11 +44,13 @@ class TestOnTheSlowDisk:
         assert held.tries > 0
         assert held.held.longest < 2 * kindness.LOCK_TIMEOUT_SECONDS + held.before.longest
 
+    @pytest.mark.soak  # tests/labs/test_crash_points.py, tests/e2e/test_daemon.py, the contract's full disk
     def test_nothing_is_lost_when_the_ssd_fills_up_or_the_agent_is_killed_midway(self) -> None:
         """Every table holds what it held, the ledger agrees with the catalog, no file is left behind."""
         for finding in faults.run(SMALL, (faults.full, faults.agent_killed)):
             assert finding.good, finding
 
+    @pytest.mark.soak  # tests/simulation/test_groups.py
     def test_nothing_gives_way_for_what_has_grown_too_large(self) -> None:
         """After the approval the hot table grows: of its group nothing is sent and nothing moves."""
         found = groups.run(SMALL)

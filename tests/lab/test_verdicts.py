@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -14,8 +13,6 @@ from tests.bench.lab.pace import QUICK
 from tests.bench.lab.rig import MAJOR
 from tests.labs.postgresql import installations
 from tests.unit.samples import an_outcome
-
-SOAK = "HOTPLACE_LAB_VERDICTS" in os.environ  # minutes
 
 
 @pytest.mark.parametrize(
@@ -34,7 +31,7 @@ def test_the_plain_verdict_has_the_margin_of_the_other(plain: float, verdict: Ou
 
 @pytest.mark.postgresql
 @pytest.mark.slow
-@pytest.mark.skipif(not SOAK, reason="takes minutes: make soak")
+@pytest.mark.soak
 @pytest.mark.skipif(MAJOR not in installations(), reason=f"no PostgreSQL {MAJOR} here: make setup")
 @pytest.mark.skipif(not available()[0], reason=available()[1])
 def test_verdicts_are_right_where_a_plain_comparison_is_wrong() -> None:

@@ -35,6 +35,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 from tests.components import debian_installations, npm_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.silence import SilentWay
+from tests.waiting import wait_for
 
 FAST_BYTES = 64 * 2**20
 PASSWORD, WRONG_PASSWORD = "right, and secret", "wrong, and s3cret"
@@ -71,15 +72,8 @@ def tried_versions() -> tuple[int, ...]:
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
-    """Poll until it is true.
-
-    Raises:
-        AssertionError: it never was.
-    """
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.02)
+    """As ``tests.waiting.wait_for``."""
+    wait_for(true, what, seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -57,10 +56,7 @@ def fleet(servers: tuple[Cluster, PrivateServer], tmp_path: Path) -> Iterator[Fl
         yield made
 
 
-IN_SOAK = pytest.mark.skipif(not os.environ.get("HOTPLACE_ALL_VERSIONS"), reason="a part of make soak")
-
-
-@pytest.mark.parametrize("options", [pytest.param((), marks=IN_SOAK), ("--standby",)])
+@pytest.mark.parametrize("options", [pytest.param((), marks=pytest.mark.soak), ("--standby",)])
 def test_agents_wait_for_a_ledger_that_comes_up_later(fleet: Fleet, options: tuple[str, ...]) -> None:
     """As after a reboot: the agent is there first, says once what it waits for, and works once the server answers."""
     fleet.approve_moves()
@@ -75,7 +71,7 @@ def test_agents_wait_for_a_ledger_that_comes_up_later(fleet: Fleet, options: tup
         wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
 
 
-@IN_SOAK
+@pytest.mark.soak
 def test_a_daemon_without_its_database_waits_too(fleet: Fleet) -> None:
     """The other order: the ledger is there, the server of the database comes up later."""
     fleet.approve_moves()

@@ -239,6 +239,7 @@ def test_read_times_are_left_out_when_nobody_measures_them(
         "processor_seconds",
         "processors_seconds",
         "others_processor_seconds",
+        "open_ages_seconds",
     }
 
 
@@ -324,4 +325,8 @@ def test_sessions_are_seen_by_kind(dbname: str, connector: PostgresqlConnector, 
         assert 0.1 <= kinds["reports"].inside_seconds <= 10.0
         assert 0.0 < kinds["shop"].between_seconds[0] < 1.0
         assert kinds["shop"].working == kinds["reports"].reading == 0.0
+        connector.sample()
+        session_seen = difference(connector.sample(), connector.sample(), longest_seconds=60.0)
+        assert isinstance(session_seen, Interval)
+        assert 0.1 <= session_seen.database_rates().open_ages <= 10.0
         assert "readers_seconds" not in connector.sample().database

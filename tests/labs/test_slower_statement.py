@@ -36,6 +36,7 @@ TELLING = [major for major, folder in installations().items() if tells_statement
 pytestmark = [
     pytest.mark.postgresql,
     pytest.mark.slow,
+    pytest.mark.soak,  # in `make test`: tests/simulation/test_statements.py, tests/labs/test_statements.py
     pytest.mark.skipif(not TELLING, reason="no PostgreSQL here brings pg_stat_statements"),
     pytest.mark.skipif(not available()[0], reason=available()[1]),
 ]

@@ -44,12 +44,12 @@ def approve(ledger: Ledger, number: int) -> None:
     ledger.proposals.approve(number, who="anna", origin="tty", digest=ledger.proposals.row(number).digest)
 
 
-def measured(ledger: Ledger, number: int, verdict: OutcomeVerdict) -> None:
+def measured(ledger: Ledger, number: int, verdict: OutcomeVerdict, *, undo: bool = False) -> None:
     """Carry out an approved proposal and record what was measured for each of its moves."""
     for row in ledger.moves.rows(proposal_id=number):
         for state in ON_THE_WAY:
             ledger.moves.transition(row.id, state, "")
-        ledger.moves.record_outcome(row.id, an_outcome(verdict))
+        ledger.moves.record_outcome(row.id, replace(an_outcome(verdict), undo=undo))
 
 
 def a_fleet(ledger: Ledger, clock: StillClock) -> dict[str, int]:

@@ -16,10 +16,11 @@ from agent.config.models import DatabaseConfig, Level
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, StepState
 from agent.ledger.state_names import work_before_proposal
-from agent.model.outcomes import OutcomeVerdict
+from agent.model.outcomes import OutcomeVerdict, StatementInterval
 from agent.model.proposals import SPLIT, ProposedMove
 from agent.model.states import MoveState
 from agent.moving import settling
+from agent.moving.control import Control
 from agent.moving.effect import Effect, estimate
 from agent.moving.evidence import EvidenceReader, MovedWork, next_look, own_figures
 from agent.sampling.picture import UnitHomes
@@ -107,6 +108,13 @@ def test_reads_are_priced_where_units_were(
     assert found.after.waited == pytest.approx([4.0] * 5)
     assert found.after.moved == pytest.approx([900 * SLOW * 1.01 / each] * 5)
     assert found.after.elsewhere == pytest.approx([1000 * FAST * 1.01 / each] * 5)
+    days, units = EvidenceReader(ledger, "shop", homes(ledger), look.joint).history(*look.history)
+    assert days.expected == pytest.approx([each] * 10)
+    assert units is not None
+    assert units.until.tolist() == days.at.tolist()
+    assert (units.until - units.since).tolist() == [60.0] * 10
+    assert units.moved == pytest.approx([990] * 10)
+    assert units.every == pytest.approx([2200] * 10)
 
 
 def test_the_parts_of_a_split_table_are_priced_where_the_table_was(
@@ -222,7 +230,7 @@ def test_what_can_be_measured_no_longer_is_judged_by_less(
     ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Harm by three standard errors is looked at again, and called hurt at the last look."""
-    monkeypatch.setattr(settling, "estimate", lambda *_, **__: an_effect(0.4, error=0.116))
+    monkeypatch.setattr(settling, "effect_of", lambda *_, **__: an_effect(0.4, error=0.116))
     before = {"transactions": 10.0, "reads": 33.0, "read_wait": 0.2}
     for row in moved:
         ledger.state.save_document("shop", work_before_proposal(row.proposal_id), before)
@@ -231,6 +239,40 @@ def test_what_can_be_measured_no_longer_is_judged_by_less(
     assert judging.judge(engine, lambda: homes(ledger)) == ()
     watch(ledger, clock, 5, (600, 300, 100, 1000), wait=4.0)
     assert judging.judge(engine, lambda: homes(ledger))[0].verdict is OutcomeVerdict.HURT
+
+
+def test_outcomes_are_judged_beside_statements_that_stayed(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One statement reads the table that moves, two read others: by the ledger's counts those two are the control."""
+    generator = np.random.default_rng(8)
+
+    def minutes(count: int) -> None:
+        for _ in range(count):
+            head, stays, quick = (int(each) for each in generator.integers(200, 800, 3))
+            watch(ledger, clock, 1, (head, 0, stays, quick), wait=1.0)
+            reads = np.array([each + each // 10 for each in (head, stays, quick)], dtype=np.float64)
+            ledger.statements.append("shop", StatementInterval(
+                started_at=clock.at - MINUTE, ended_at=clock.at, ids=("head", "stays", "quick"), reads=reads,
+                executions=reads, seconds=reads * 0.02, read_wait=reads * 0.01,
+            ))  # fmt: skip
+
+    minutes(40)
+    row = placed(ledger, clock, HEAD)
+    ledger.state.save_document("shop", work_before_proposal(row.proposal_id), {"transactions": 10.0, "read_wait": 0.2})
+    minutes(11)
+    controls: list[Control | None] = []
+
+    def effect_of(*given: object) -> Effect:
+        controls.append(cast(Control | None, given[-1]))
+        return an_effect(0.0)
+
+    monkeypatch.setattr(settling, "effect_of", effect_of)
+    judging = settling.Settling(database, ledger, clock, Level.OBSERVE, asked_by="")
+    judging.judge(cast(Connector, None), lambda: homes(ledger))
+    (control,) = controls
+    assert control is not None
+    assert sorted(control.ids) == ["quick", "stays"]
 
 
 def test_late_samples_lengthen_the_first_look(

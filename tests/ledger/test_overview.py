@@ -18,6 +18,7 @@ from agent.service.fleet import (
     read_proposals,
     read_standings,
     read_summaries,
+    total_of,
 )
 from tests.ledger.clock import StillClock
 from tests.ledger.fleet import a_fleet, approve, heard_of, measured, proposed
@@ -81,6 +82,18 @@ def test_outcomes_and_what_they_come_to(ledger: Ledger, clock: StillClock) -> No
     # 900 s an hour were to be three quarters of the wait; the wait per transaction has doubled since.
     assert found[0].saved_per_hour == pytest.approx(-1200.0)
     assert not read_outcomes(ledger, ALL, clock.now() + timedelta(seconds=1))
+
+
+def test_what_was_taken_back_is_counted_apart(ledger: Ledger) -> None:
+    """An undo that helped says nothing of what moves bring, in verdicts and in what was saved."""
+    for name, undo in (("a", False), ("b", True)):
+        number = proposed(ledger, name)
+        approve(ledger, number)
+        measured(ledger, number, OutcomeVerdict.HELPED, undo=undo)
+    total = total_of(read_summaries(ledger, ALL, MADE_AT - timedelta(days=1)))
+    assert (total.verdicts, total.undo_verdicts) == ({OutcomeVerdict.HELPED: 1}, {OutcomeVerdict.HELPED: 1})
+    (alone,) = (each for each in read_summaries(ledger, ALL, MADE_AT - timedelta(days=1)) if each.database == "a")
+    assert total.saved_per_hour == alone.saved_per_hour != 0
 
 
 def test_queries_do_not_grow_with_the_databases(

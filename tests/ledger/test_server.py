@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
@@ -24,11 +24,13 @@ from agent.ledger.errors import (
 from agent.ledger.ledger import Ledger
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.store import schema
+from agent.ledger.store.database import KEPT_CONNECTIONS
 from agent.ledger.store.schema import HEAD
 from agent.ledger.store.tables import migrate
 from agent.service.doctor import ledger_findings
 from connectors.kit.contract import Retry
 from connectors.kit.findings import Severity
+from tests.labs.postgresql import wait_until
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, note, open_ledger, stored
 from tests.ledger.servers import TEMPLATE, LedgerServers
@@ -148,6 +150,18 @@ def test_what_reads_cannot_write(server: LedgerServer) -> None:
     with pytest.raises(LedgerReadOnly), database.read() as reading:
         reading.rows(delete(schema.audit_head).returning(schema.audit_head.c.id))
     database.close()
+
+
+def test_sessions_that_were_wanted_for_a_moment_are_given_back(servers: LedgerServers, server: LedgerServer) -> None:
+    """However many threads asked at the same time: a server counts sessions, and those that rest too."""
+    database = ServerDatabase(server, busy_seconds=5.0)
+    name = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hotplace ledger' AND datname = %s"
+    with servers.session() as dba, closing(database):
+        with ExitStack() as at_once:
+            for _ in range(KEPT_CONNECTIONS + 3):
+                at_once.enter_context(database.read())
+            assert dba.execute(name, [server.dbname]).fetchone() == (KEPT_CONNECTIONS + 3,)
+        wait_until(lambda: dba.execute(name, [server.dbname]).fetchone() == (KEPT_CONNECTIONS,), "their end", 20.0)
 
 
 def test_sessions_that_the_server_ended_are_replaced(servers: LedgerServers, open_ledgers: list[Ledger]) -> None:

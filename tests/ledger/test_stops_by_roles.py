@@ -65,6 +65,21 @@ def test_what_a_login_may_not_see_is_not_told_as_a_fact(divided: DividedLedger, 
         assert (done.code, "this login may not see sim" in done.err) == (ExitCode.NOT_ALLOWED, True), (command, done)
 
 
+@pytest.mark.parametrize("command", ["status", "proposals", "outcomes", "report"])
+def test_lists_of_all_say_which_databases_they_leave_out(divided: DividedLedger, tmp_path: Path, command: str) -> None:
+    """Those of the configuration in a line and in the document; one that is asked for by its name is refused."""
+    site = Site(tmp_path, ledger=divided.config("hr_agent"))
+    path = str((tmp_path / "hotplace.yaml").absolute())
+    assert site.config.database().name == "sim"
+    done = run_here("--config", path, command, "--all")
+    assert (done.code, "this login may not see sim" in done.out) == (ExitCode.OK, True), done
+    assert run_here("--config", path, command, "--all", "--json").document["not_seen"] == ["sim"]
+    named = run_here("--config", path, "--database", "sim", command, "--all")
+    assert (named.code, "this login may not see sim" in named.err) == (ExitCode.NOT_ALLOWED, True), named
+    other = run_here("--config", path, "--database", "pay", command, "--all")
+    assert (other.code, "may not see" in other.out) == (ExitCode.OK, False), other
+
+
 def test_a_machine_of_approvers_needs_no_database(divided: DividedLedger, tmp_path: Path) -> None:
     """Its doctor asks for no agent's role; lists and decisions take --all."""
     path = tmp_path / "approver.yaml"
@@ -72,6 +87,9 @@ def test_a_machine_of_approvers_needs_no_database(divided: DividedLedger, tmp_pa
     done = run_here("--config", str(path), "doctor")
     assert (done.code, "ready: hotplace proposals --all" in done.out) == (0, True), done
     assert "pay" in run_here("--config", str(path), "proposals", "--all").out
+    (shown,) = run_here("--config", str(path), "status", "--all", "--json").document["databases"]
+    assert shown["database"] == "pay"
+    assert shown["sending"]["state"] == "no agent"
     refused = run_here("--config", str(path), "plan")
     assert (refused.code, "--all" in refused.err) == (ExitCode.CONFIGURATION, True)
     refused = run_here("--config", str(path), "run")

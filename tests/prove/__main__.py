@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from agent.terminal.errors import ExitCode
-from tests.cli.site import run_here
+from tests.cli.site import Finished, run_here
 from tests.docs.reference.claims import PROOFS
 from tests.labs.db2.server import TS_FAST, TS_SLOW
 from tests.prove import places
@@ -59,8 +59,8 @@ WHERE = {
 }
 
 
-def main(engine: str) -> int:
-    """Run ``hotplace lab prove`` on that engine's server and write its page; how the command ended."""
+def run(engine: str, output: Path, *, quick: bool = False) -> Finished:
+    """Run ``hotplace lab prove`` on that engine's server and write its page there; how the command ended."""
     where = WHERE[engine]
     with tempfile.TemporaryDirectory() as name, getattr(places, engine)(Path(name)) as database:
         folder = Path(name)
@@ -68,11 +68,16 @@ def main(engine: str) -> int:
         path = folder / "hotplace.yaml"
         path.write_text(yaml.safe_dump({**config, "databases": [database]}), encoding="utf-8")
         path.chmod(0o600)
-        done = run_here(
+        return run_here(
             "lab", "prove", "--config", str(path), "--engine", engine, "--schema", where.schema, "--slow", where.slow,
-            "--fast", where.fast, "--yes", "--note", where.note, "--output", str(PROOFS / f"{engine}.json"),
-            *(["--emulated"] if where.emulated else []),
+            "--fast", where.fast, "--yes", "--note", where.note, "--output", str(output),
+            *(["--emulated"] if where.emulated else []), *(["--quick"] if quick else []),
         )  # fmt: skip
+
+
+def main(engine: str) -> int:
+    """Write the page of an engine again; how the command ended."""
+    done = run(engine, PROOFS / f"{engine}.json")
     sys.stdout.write(done.out[-6000:])
     sys.stderr.write(done.err if done.code not in (ExitCode.OK, ExitCode.CONTRADICTED) else "")
     return done.code

@@ -27,6 +27,7 @@ from tests.report.conftest import Told
 from tests.report.story import DATABASE, DAYS, NASTY, daily, units_of
 from tests.unit.samples import MADE_AT
 
+pytestmark = pytest.mark.xdist_group("report")  # the two weeks are lived once for all
 SENTENCE = 40  # characters; what is shorter is a word or a figure
 
 

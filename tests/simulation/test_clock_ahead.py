@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import MoveState
+from agent.planning.situation import with_rest
+from connectors.simulated.settings import FaultKind
 from tests.simulation.site import MINUTE, Site
 
 YEAR = 365 * 86400.0
@@ -42,3 +46,27 @@ def test_moves_of_a_clock_that_was_ahead_are_judged(tmp_path: Path, settles_ahea
         assert planning is not None
         assert float(planning.situation.cooling_seconds.max()) == 0.0
         assert ledger.proposals.row(number).state.value == "finished"
+
+
+def test_what_failed_ahead_of_the_clock_rests_no_longer(tmp_path: Path) -> None:
+    """A unit whose move failed while the clock was a year ahead may be planned again at once, not in a year."""
+    site = Site(tmp_path, policy="maximum_moves: 1, cool_down: 1h")
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        site.world.faults.arm(FaultKind.SPACE_FULL)
+        (failed,) = watch.act()
+        assert failed.state is MoveState.FAILED
+        site.observe(watch, 2)
+        planning = watch.plan()
+        assert planning is not None
+        keys = planning.situation.units.key
+        fresh = replace(planning.situation, cooling_seconds=np.zeros(len(keys)))
+
+        def rest() -> float:
+            now = site.clock.now()
+            rested = with_rest(fresh, site.config.database(), ledger, planning.settings, now)
+            return float(rested.cooling_seconds[keys.index(failed.move.key)])
+
+        assert rest() > 0.0
+        site.clock.jump(-YEAR)
+        assert rest() == 0.0

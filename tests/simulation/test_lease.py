@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,15 @@ def before_next_look(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None]
 def journal(ledger: Ledger) -> list[str]:
     """Every statement that was sent, or about to be."""
     return [step.sql for row in ledger.moves.rows(database="sim") for step in ledger.moves.steps(row.id)]
+
+
+def test_a_second_agent_hears_the_process_of_the_first(site: Site) -> None:
+    """Whoever finds the lock taken looks for a process of an agent, not for one of the server."""
+    with site.agent() as (watch, _):
+        watch.leasing.hold()
+        assert site.world.leased_to.startswith(f"agent pid {os.getpid()} ")
+        with pytest.raises(LeaseHeld, match=rf"agent pid {os.getpid()} \w+ for sim acts on this database"):
+            site.world.lease("a second one")
 
 
 def test_without_the_lease_nothing_begins(site: Site) -> None:

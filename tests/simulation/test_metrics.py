@@ -161,7 +161,7 @@ def test_a_steady_state_misses_little(tmp_path: Path) -> None:
         assert planning is not None
         shown = rows(exposition(watch.snapshot), "hotplace_plan_missed_wait_ratio")
         assert shown[("sim",)] == planning.plan.missed_wait_ratio < 0.05
-        assert rows(exposition(watch.snapshot), "hotplace_wait_per_hour_seconds")[("sim",)] > 0
+        assert rows(exposition(watch.snapshot), "hotplace_waiting_sessions")["sim", "modelled"] > 0
 
 
 def test_all_units_fit_when_there_are_few(snapshot: Snapshot) -> None:
@@ -239,9 +239,37 @@ def test_awkward_names_survive(snapshot: Snapshot) -> None:
 
 def test_waits_for_the_log_are_exported(snapshot: Snapshot) -> None:
     """What sessions of the simulated database wait for its log, by role and name."""
-    shown = rows(exposition(snapshot), "hotplace_role_wait_per_hour_seconds")
+    shown = rows(exposition(snapshot), "hotplace_role_wait_seconds_total")
     assert list(shown) == [("sim", "log", "log")]
     assert shown["sim", "log", "log"] > 0
+
+
+def test_waits_and_reads_are_counters(tmp_path: Path) -> None:
+    """They grow by each interval that counts, and what waits now is what the last one measured."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, _):
+        site.observe(watch)
+        before = exposition(watch.snapshot)
+        site.clock.sleep(60.0)
+        figures = watch.sample().figures
+        assert figures is not None
+        after = exposition(watch.snapshot)
+    waited, reads = "hotplace_wait_seconds_total", "hotplace_tier_sync_reads_total"
+    assert rows(after, "hotplace_waiting_sessions")["sim", "measured"] == figures.waiting_sessions
+    grown = rows(after, waited)["sim",] - rows(before, waited)["sim",]
+    assert grown == pytest.approx(figures.waiting_sessions * figures.seconds)
+    for (_, tier), count in rows(after, reads).items():
+        grown = count - rows(before, reads)["sim", tier]
+        assert grown == pytest.approx(figures.sync_reads[tier] * figures.seconds)
+
+
+def test_series_of_a_unit_outlive_its_moves(snapshot: Snapshot) -> None:
+    """No label of theirs changes with the tier: a move would end each series and begin another."""
+    families = list(text_string_to_metric_families(exposition(snapshot)))
+    of_units = [each for each in families if each.name.startswith("hotplace_unit_")]
+    assert of_units
+    assert {key for each in of_units for sample in each.samples for key in sample.labels} == {"database", "unit"}
+    assert not [each.name for each in families if "per_hour" in each.name or "per_second" in each.name]
 
 
 def test_outcomes_and_undone_moves_are_counted(tmp_path: Path) -> None:

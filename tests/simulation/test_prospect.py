@@ -20,10 +20,12 @@ def asked(watch: Watch) -> Prospect | None:
 
 
 def proposed_at(site: Site, watch: Watch, minutes: int) -> datetime | None:
-    """Sample and plan once a minute; when the first plan with moves was made."""
-    for _ in range(minutes):
+    """Sample once a minute and plan fifty times in all; when the first plan with moves was made."""
+    for minute in range(minutes):
         site.clock.sleep(MINUTE)
         watch.sample()
+        if minute % (minutes // 50 + 1):
+            continue
         planning = watch.plan()
         assert planning is not None
         if planning.plan.moves:

@@ -13,6 +13,7 @@ from agent.service.watch import Watch
 from policies.model.settings import Pin
 from tests.simulation.site import Site
 
+YEAR = 365 * 86400.0
 WHO: dict[str, Any] = {"who": "ann", "origin": "test"}
 
 
@@ -48,6 +49,21 @@ def test_the_same_plan_rests_for_the_cool_down(site: Site) -> None:
         site.clock.sleep(timedelta(hours=2, minutes=59).total_seconds())
         assert propose(watch) is None
         site.clock.sleep(timedelta(minutes=1).total_seconds())
+        again = propose(watch)
+        assert again is not None
+        assert again > number
+
+
+def test_a_no_of_a_clock_that_was_ahead_rests_no_longer(site: Site) -> None:
+    """Rejected while the clock was a year ahead, which was then set right: it is proposed again, not in a year."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        number = propose(watch)
+        assert number is not None
+        ledger.proposals.row(number)
+        site.clock.jump(YEAR)
+        ledger.proposals.reject(number, **WHO, reason="month end")
+        site.clock.jump(-YEAR)
         again = propose(watch)
         assert again is not None
         assert again > number

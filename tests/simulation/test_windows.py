@@ -204,3 +204,29 @@ def test_no_look_carries_a_move_out_of_its_window(
         site.clock.sleep(3600.0)
         watch.act()
         assert ledger.moves.rows(proposal_id=number)[0].state is MoveState.PLACED
+
+
+def test_nothing_begins_under_a_configuration_that_has_been_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reload while the facts are read, with other windows perhaps: the move waits for who has them."""
+    site = Site(tmp_path, policy="maximum_moves: 1")
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        read = FactReader.read
+
+        def read_while_reloaded(reader: FactReader, rows: Sequence[MoveRow]) -> list[PrecheckFacts]:
+            watch.acting.hold_back(on=True)
+            return read(reader, rows)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(FactReader, "read", read_while_reloaded)
+            watch.act()
+        (row,) = ledger.moves.rows(proposal_id=number)
+        assert not ledger.moves.steps(row.id)
+        assert row.state is MoveState.APPROVED
+        assert row.reason.startswith("another configuration came before its first statement")
+        watch.acting.hold_back(on=False)
+        site.clock.sleep(3600.0)
+        watch.act()
+        assert ledger.moves.row(row.id).state is MoveState.PLACED

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.sqlserver.catalog import File, Volume, spaces_of
+from connectors.sqlserver.catalog import File, Volume, settled, spaces_of
 from connectors.sqlserver.guards import free_on_volumes
 
 MIB = 1024 * 1024
@@ -103,3 +103,24 @@ def test_a_filegroup_whose_file_is_not_online_is_lost() -> None:
     assert space.lost == "its file file2 is RECOVERY_PENDING"
     (usable,) = spaces_of([file(1, 100, 60), file(2, 0, 0, state="DEFUNCT")], {}, {})
     assert usable.lost == ""
+
+
+def test_pitfall_34_what_is_written_between_two_rows_makes_no_second_volume() -> None:
+    """Eight files on one of 50 GiB without a name, each row with 10 MiB less free: one volume, the least of them."""
+    rows = {number: Volume(None, 50 * GIB, 40 * GIB - 10 * number * MIB) for number in range(1, 9)}
+    files = [file(number, 100, 100) for number in rows]
+    (counted_apart,) = spaces_of(files, rows, {})
+    (space,) = spaces_of(files, settled(rows), {})
+    assert counted_apart.free_bytes is not None
+    assert counted_apart.free_bytes > 300 * GIB
+    assert space.free_bytes == 40 * GIB - 80 * MIB
+    assert len({volume.identity for volume in settled(rows).values()}) == 1
+
+
+def test_volumes_that_differ_stay_apart() -> None:
+    """Another size, far more free, or a name of its own: another volume."""
+    rows = {
+        1: Volume(None, 50 * GIB, 40 * GIB), 2: Volume(None, 60 * GIB, 40 * GIB),
+        3: Volume(None, 50 * GIB, 20 * GIB), 4: Volume("/data", 50 * GIB, 40 * GIB - MIB),
+    }  # fmt: skip
+    assert settled(rows) == rows

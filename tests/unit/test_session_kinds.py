@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.kit.population import LEAST_SEEN, KindLook, SessionKinds
+from connectors.kit.population import LEAST_SEEN, KindLook, OpenAges, SessionKinds
 
 READERS = KindLook(
     kind="10/app", working=4, reading=3, inside=4, inside_seconds=0.08, between=(0, 0, 0), between_seconds=(0, 0, 0)
@@ -88,3 +88,13 @@ def test_looks_find_the_share_of_two_kinds_that_were_drawn(
     share = (figures[-1]["readers_transactions"] - figures[199]["readers_transactions"]) / (200 * 200)
     true = readers / readers_cycle / (readers / readers_cycle + others / others_cycle)
     assert 0.5 <= share / (1 - share) / (true / (1 - true)) <= 2.0  # forecasts allow for more: ``ODDS_ERROR``
+
+
+def test_ages_of_open_transactions_are_their_mean_over_time() -> None:
+    """None, then one of four seconds and a batch of sixteen, ten seconds apart; nobody connected says nothing."""
+    ages = OpenAges()
+    assert ages.total([], 0.0) == {}
+    seen = [KindLook.of_row((kind, 1.0, 0.0, 1.0, age, *[0.0] * 6)) for kind, age in (("shop", 4.0), ("batch", 16.0))]
+    idle = [replace(each, inside=0.0, inside_seconds=0.0) for each in seen]
+    totals = [ages.total(looks, at) for looks, at in ((idle, 0.0), (seen, 10.0), (seen, 20.0))]
+    assert [each["open_ages_seconds"] for each in totals] == [0.0, 100.0, 300.0]

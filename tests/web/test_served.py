@@ -88,7 +88,7 @@ def get(served: Pages, target: str) -> Answer:
 def settled(value: Any) -> Any:
     """A document without what differs from one moment to the next, and what a command thinks of its own process."""
     if isinstance(value, dict):
-        return {key: settled(inner) for key, inner in value.items() if key not in OF_THE_MOMENT | {"daemon"}}
+        return {key: settled(inner) for key, inner in value.items() if key not in OF_THE_MOMENT | {"daemon", "sending"}}
     return [settled(inner) for inner in value] if isinstance(value, list) else value
 
 

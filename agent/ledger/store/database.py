@@ -369,6 +369,9 @@ class OwnErrors:
             raise ours from error
 
 
+KEPT_CONNECTIONS = 4  # that nothing uses now: for decisions, samples, the lease, and whoever asks over HTTP
+
+
 class Database(ABC):
     """Short transactions on one ledger. Safe to use from several threads.
 
@@ -462,7 +465,10 @@ class Database(ABC):
         except self.errors:  # the server is gone, or after Ctrl-C amid a statement its answer has yet to come
             driver.close()
         else:
-            self._free.append(driver)
+            if len(self._free) < KEPT_CONNECTIONS:
+                self._free.append(driver)
+            else:  # many were asked for at the same moment, as seldom happens: a server counts them
+                driver.close()
 
     @abstractmethod
     def _connect(self) -> Any:  # noqa: ANN401  # the driver's

@@ -57,6 +57,7 @@ from agent.model.answers.setup import (
     LedgerMoved,
     QueriesToExport,
     RecordingMade,
+    SetUpDone,
     StatementsToProve,
 )
 from agent.model.answers.sizing import BreakEvens, DatabaseSized, HistorySimulated, PoolsShared, RecordingSimulated
@@ -80,6 +81,7 @@ OF_COMMANDS: Final[Mapping[str, Any]] = {
     "history": History,
     "history --audit": AuditLinks,
     "init": ConfigurationWritten,
+    "setup": SetUpDone,
     "lab prove": ClaimsTried | StatementsToProve,
     "lab record": RecordingMade,
     "ledger forget": DatabaseForgotten,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from agent.model.answers.kind import answer
+from agent.model.answers.watching import SendingShown
 from agent.model.states import ProposalState
 
 
@@ -47,8 +48,9 @@ class DatabaseStanding:
     """heard, silent or never."""
     heard_of_at: datetime | None
     needs: str
-    """What it needs a person for: untrusted, left_worse, silent, failing, decision or nothing."""
+    """What it needs a person for: untrusted, stopped, left_worse, silent, failing, decision or nothing."""
     why: str | None
+    sending: SendingShown
     undecided_proposals: int
     undecided_wait_saved_per_hour_seconds: float
     waiting_moves: int
@@ -63,6 +65,8 @@ class FleetStatus:
     at: datetime
     totals: FleetTotals
     databases: tuple[DatabaseStanding, ...]
+    not_seen: tuple[str, ...]
+    """Configured databases that this login may not see: nothing is known of them here."""
 
 
 @answer
@@ -107,6 +111,8 @@ class ProposalsOfFleet:
     undecided: int
     undecided_wait_saved_per_hour_seconds: float
     proposals: tuple[ProposalOfDatabase, ...]
+    not_seen: tuple[str, ...]
+    """Configured databases that this login may not see: nothing is known of them here."""
 
 
 @answer

@@ -279,3 +279,5 @@ class OutcomesAnywhere:
 
     since: datetime
     outcomes: tuple[OutcomeAnywhere, ...]
+    not_seen: tuple[str, ...]
+    """Configured databases that this login may not see: nothing is known of them here."""

@@ -330,6 +330,8 @@ class Planned(PlanFound):
     pins: tuple[PinnedUnits, ...]
     script: str | None
     """The file of what a person carries out, where one was asked for."""
+    why_nothing: tuple[str, ...]
+    """Why this mode, or this time limit, leaves nothing to move; empty where something is, or verdicts say it."""
     tiers: tuple[TierShown, ...] | None
     ranking: tuple[UnitShown, ...] | None
     not_chosen: tuple[UnitShown, ...] | None

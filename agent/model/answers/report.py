@@ -37,8 +37,12 @@ class ReportTotals:
 class DecisionReported:
     """What a person decided on a proposal or a move."""
 
+    id: int
+    """Of the link in the audit chain that holds it."""
     at: datetime
     event: str
+    subject: str
+    """What was decided on: ``proposal 3``, or one of its moves as ``move 7``."""
     who: str | None
     origin: str | None
     reason: str | None
@@ -52,6 +56,8 @@ class StatementReported:
     sql: str
     state: str
     """intended, done, paused, failed or unknown."""
+    detail: str
+    """What came back: an error, or what was found in its place; "" where nothing was."""
     at: datetime
 
 
@@ -76,6 +82,8 @@ class MoveReported:
     statements: tuple[StatementReported, ...]
     if_interrupted: tuple[str, ...]
     """Statements that were approved for the case that an attempt is interrupted."""
+    not_needed: tuple[str, ...]
+    """Lines of those that were not sent; names that one may have instead stand behind it."""
     outcome: OutcomeShown | None
     """Of all moves of its proposal."""
 
@@ -91,6 +99,10 @@ class ProposalReported:
     wait_saved_per_hour_seconds: float
     forecast: ForecastShown | None
     summary: DecisionSummary
+    measured: str
+    """Throughput and latency before and after its moves, next to the forecast; "" where nothing was measured."""
+    statements_compared: tuple[str, ...]
+    """What became of single statements, by their ids, the worst first; empty where none were compared."""
     bytes: int
     decisions: tuple[DecisionReported, ...]
     """The oldest first."""
@@ -242,6 +254,12 @@ class FiguresReported:
     sizing: CurveShown | None
 
 
+NO_FIGURES = FiguresReported(  # of a report without pictures
+    waits=(), tier_fill=(), hottest_units=HottestUnits(starts=(), cell_seconds=0.0, units=()), inside=None,
+    wait_per_read=(), predictions=(), sessions_by_what=(), sizing=None,
+)  # fmt: skip
+
+
 @answer
 class ReportFiles:
     """Files that the report was written to; null: not asked for."""
@@ -282,7 +300,10 @@ class FleetReportTotals:
     moves_not_carried_out: int
     """Approved moves that failed or were skipped."""
     outcomes_by_verdict: Mapping[OutcomeVerdict, int]
+    """Of moves, undos left out."""
+    undo_outcomes_by_verdict: Mapping[OutcomeVerdict, int]
     measured_wait_saved_per_hour_seconds: float
+    """Of moves, undos left out."""
 
 
 @answer
@@ -301,3 +322,5 @@ class FleetReported:
     total: FleetReportTotals
     databases: tuple[DatabaseInFleetReport, ...]
     """What hurt first, then what saved most."""
+    not_seen: tuple[str, ...]
+    """Configured databases that this login may not see: nothing is known of them here."""

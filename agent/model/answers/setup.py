@@ -20,6 +20,7 @@ from agent.model.answers.units import TierShown
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
 from connectors.kit.findings import RemedyKind, Severity
+from connectors.kit.setting_up import Admission
 
 
 @answer
@@ -155,6 +156,32 @@ class Checkup:
     databases: tuple[DatabaseChecked, ...]
     bundle: str | None
     """The bundle for support that was written."""
+
+
+@answer
+class LoginSetUp:
+    """A login that ``setup`` made or prepared, and how the server takes it."""
+
+    login: str
+    host: str
+    admission: Admission
+    how: str
+    """By which authentication it is let in, encrypted or not; else the server's words."""
+
+
+@answer
+class SetUpDone:
+    """What ``setup`` wrote and made, and what ``doctor`` then found."""
+
+    engine: str
+    files: tuple[FileWritten, ...]
+    """Each with mode 0600."""
+    logins: tuple[LoginSetUp, ...]
+    """Empty where a person makes them."""
+    run_next: str | None
+    """The command line that makes the logins, where setup has not run the script itself."""
+    doctor: Checkup | None
+    """null as long as there are no logins."""
 
 
 @answer

@@ -247,8 +247,8 @@ class SendingShown:
 
     allowed: bool
     state: str
-    """allowed; or why nothing is sent: ledger away, ledger moved, not seen, ledger not trusted, stopped, dry run,
-    stands by, outside its windows."""
+    """allowed; or why nothing is sent: ledger away, ledger moved, ledger of a newer version, ledger of an earlier
+    version, not seen, ledger not trusted, stopped, dry run, stands by, no agent, outside its windows."""
     sentence: str
     next_step: str | None
     """What a person does about it; null: nothing."""
@@ -311,6 +311,7 @@ class DatabaseWatched(MovesUnderWay):
 
     database: str
     daemon: DaemonInWords
+    sending: SendingShown
     moves: tuple[MoveWatched, ...]
     units: tuple[UnitShown, ...]
     """Those to which fast storage is worth most."""

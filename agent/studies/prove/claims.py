@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from agent.model.answers.setup import ClaimsTried, ClaimTried
 from connectors.kit.contract import CannotConnect, ConnectorError, HotplaceError, OutcomeUnknown
-from connectors.kit.proving import MOVES, Case, Proof, Scratch
+from connectors.kit.proving import MOVES, TRUTH, Case, Proof, Scratch, known_loads
 from connectors.model.formatting import format_seconds
 
 NAMES = Scratch(schema="scratch", slow="slow", fast="fast")  # in the names of cases where there is no server
@@ -30,6 +30,8 @@ COUNTERS = {
     "scans": "a scan counts as a logical read of every block of the table",
     "untouched": "what no session reads has no reads",
 }
+READS_KNOWN = "the connector says the blocks that the session itself counted, within 5 %"
+WAIT_KNOWN = "the connector says the wait that the session itself counted, within 5 %"
 PITFALLS = {
     "lock": "while another transaction uses the object a move that locks it gives up, changes nothing, and is done "
     "once the object is free",
@@ -52,7 +54,7 @@ class Result(StrEnum):
 class Claim:
     """One thing that the connector takes for true."""
 
-    sort: str  # "query", "answer", "counter", "units", "move", "kept", "online", "lock", "pitfall" or "clean"
+    sort: str  # of TITLES
     name: str
     sentence: str
 
@@ -78,6 +80,26 @@ def every_claim(proof: Proof) -> tuple[Claim, ...]:
     return tuple(_claims(proof, proof.cases(NAMES)))
 
 
+QUICK_ANSWERS = frozenset(
+    {"answer identify", "answer capabilities", "answer catalog", "answer sample", "answer doctor"}
+)
+QUICK_SORTS = frozenset({"reads", "wait", "clean"})
+
+
+def quick_claims(proof: Proof) -> tuple[Claim, ...]:
+    """Those of them that ``--quick`` tries."""
+    cases = {case.name for case in proof.cases(NAMES) if case.quick}
+    truth = {case.name for case in proof.cases(NAMES) if case.purpose == TRUTH}
+    return tuple(
+        claim
+        for claim in every_claim(proof)
+        if claim.code in QUICK_ANSWERS
+        or claim.sort in QUICK_SORTS
+        or (claim.sort in ("units", "move", "kept") and claim.name in cases)
+        or (claim.sort == "units" and claim.name in truth)
+    )
+
+
 def _claims(proof: Proof, cases: Iterable[Case]) -> Iterator[Claim]:
     cases = tuple(cases)
     for name in proof.queries():
@@ -86,6 +108,9 @@ def _claims(proof: Proof, cases: Iterable[Case]) -> Iterator[Claim]:
     for case in cases:
         yield Claim(sort="units", name=case.name, sentence=f"the catalog lists its units. {case.sentence}")
     yield from _list_claims("counter", COUNTERS)
+    loads = [load for case in cases for load in known_loads(case)]
+    yield from (Claim(sort="reads", name=load.name, sentence=READS_KNOWN) for load in loads)
+    yield from (Claim(sort="wait", name=load.name, sentence=WAIT_KNOWN) for load in loads)
     for case in cases:
         if case.purpose == MOVES:
             yield Claim(sort="move", name=case.name, sentence="each unit goes there and back by every way there is")
@@ -107,8 +132,10 @@ def _list_claims(sort: str, sentences: dict[str, str]) -> Iterator[Claim]:
 class ClaimFindings:
     """Collects what is seen of each claim; one contradiction outweighs whatever else was seen of it."""
 
-    def __init__(self, claims: Iterable[Claim]) -> None:
+    def __init__(self, claims: Iterable[Claim], left_out: Iterable[Claim] = ()) -> None:
+        """Args: claims: those that are tried; left_out: others, whatever is noted of which is not kept."""
         self._claims = {claim.code: claim for claim in claims}
+        self._left_out = {claim.code for claim in left_out} - self._claims.keys()
         self._found: dict[str, ClaimFinding] = {}
 
     def note_seen(self, code: str, evidence: str, seconds: float | None = None) -> None:
@@ -150,6 +177,8 @@ class ClaimFindings:
         )
 
     def _add(self, code: str, result: Result, evidence: str, native_code: str, seconds: float | None) -> None:
+        if code in self._left_out:
+            return
         claim, known = self._claims[code], self._found.get(code)
         if known is not None and _WEIGHT[known.result] > _WEIGHT[result]:
             return
@@ -173,6 +202,8 @@ TITLES = {
     "answer": "What the connector is asked in every run",
     "units": "Cases, and the units that the catalog lists for them",
     "counter": "What counters mean",
+    "reads": "Blocks read of an object, next to what the session that read them counted",
+    "wait": "Time waited for an object, next to what the session that waited counted",
     "move": "Moves: each unit there and back, by every way there is",
     "kept": "Structure, rows, privileges, statistics and validity: as before after each move",
     "online": "Other sessions while it moves",

@@ -21,9 +21,17 @@ from agent.moving.progress import MoveEvent
 from agent.service.watch import Watch
 from agent.studies.prove import moving
 from agent.studies.prove.bench import Approve, Bench, Witness
-from agent.studies.prove.claims import LOST, ClaimFindings, ProofPage, every_claim, native_code_of
+from agent.studies.prove.claims import (
+    LOST,
+    ClaimFindings,
+    ProofPage,
+    every_claim,
+    native_code_of,
+    quick_claims,
+)
 from agent.studies.prove.moving import Rounds
 from agent.studies.prove.script import ProofRefused, Script, admit, admit_watching_login
+from agent.studies.prove.truth import try_truth
 from connectors.kit.contract import Clock, HotplaceError, PrivilegeMissing
 from connectors.kit.proving import Case, NotedStatement, Proof, ProofSession
 from connectors.model.moves import UnitKind
@@ -33,6 +41,7 @@ from policies.evidence.counter_deltas import difference
 BLOCK_BYTES = 8192  # of engines whose blocks have one size
 LOOK_UP_MOST, SCAN_LEAST = 1.5, 0.9  # logical reads a look-up, and blocks read of those there are
 LONGEST_SECONDS = 3600.0
+QUICK_NOTE = "Made with --quick: of the cases that move, the first table and the first index alone; no pitfalls."
 IN_WORDS = {
     UnitKind.TABLE: "table",
     UnitKind.INDEX: "index",
@@ -114,7 +123,7 @@ def try_units(bench: Bench) -> None:
 
 def try_counters(bench: Bench) -> None:
     """Run the load of the cases that have one, between two samples, and hold the demand against it."""
-    cases = [case for case in bench.made if case.part("load")]
+    cases = [case for case in bench.made if case.purpose == "demand"]
     connector = bench.watch.connector
     bench.watch.sample()
     before = connector.sample()
@@ -267,7 +276,7 @@ class _Run:
         self._bench = Bench(
             database=order.database.model_copy(update={"by_hand": False}),  # whoever moves tables: its own are moved
             proof=order.proof, script=order.script, ledger=order.ledger, clock=order.clock,
-            watch=watch, session=session, findings=ClaimFindings(every_claim(order.proof)), approve=order.approve,
+            watch=watch, session=session, findings=_findings_of(order), approve=order.approve,
             who=order.who, origin=order.origin, say=order.say,
         )  # fmt: skip
 
@@ -295,7 +304,7 @@ class _Run:
             digest=order.script.digest,
             seconds=order.clock.monotonic() - began,
             findings=self._bench.findings.all(ended),
-            note=order.note,
+            note=" ".join(filter(None, (order.note, QUICK_NOTE if order.script.quick else ""))),
             ended=ended,
         )
 
@@ -303,12 +312,26 @@ class _Run:
         bench = self._bench
         bench.watch.hold_lease()
         self._version = bench.watch.identity.version
-        self._make()
-        try_queries(bench)
-        try_answers(bench)
-        try_units(bench)
-        try_counters(bench)
-        try_plan(bench)
+        quick = self._order.script.quick
+        parts: tuple[tuple[str, Callable[[Bench], None], bool], ...] = (
+            ("making what is tried", lambda _: self._make(), True),
+            ("queries", try_queries, not quick),
+            ("what is asked in every run", try_answers, True),
+            ("units of the catalog", try_units, True),
+            ("counters", try_counters, not quick),
+            ("reads that are known", try_truth, True),
+            ("a plan", try_plan, not quick),
+            ("moves", lambda _: self._move(), True),
+        )
+        tried = [(name, work) for name, work, wanted in parts if wanted]
+        for number, (name, work) in enumerate(tried, start=1):
+            later = [*(each for each, _ in tried[number:]), "dropping"]
+            bench.say(f"part {number} of {len(tried) + 1}: {name}; then {', '.join(later)}")
+            work(bench)
+
+    def _move(self) -> None:
+        """Every unit there and back, then the pitfalls, while others work and look."""
+        bench = self._bench
         witness = Witness(bench.script, bench.clock, bench.open_session)
         witness.start()
         try:
@@ -395,6 +418,11 @@ class _Run:
             bench.say(f"left behind: {'; '.join(left)}")
         else:
             bench.findings.note_seen("clean", "all that was made is dropped")
+
+
+def _findings_of(order: Order) -> ClaimFindings:
+    every = every_claim(order.proof)
+    return ClaimFindings(quick_claims(order.proof), every) if order.script.quick else ClaimFindings(every)
 
 
 def _failure_of(work: Callable[[], None]) -> BaseException | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from agent.config.models import DatabaseConfig
 from agent.terminal.errors import CommandError, ExitCode
 from connectors.kit.contract import Clock
-from connectors.kit.proving import Case, Proof, ProofSession, Scratch
+from connectors.kit.proving import TRUTH, Case, Proof, ProofSession, Scratch
 
 
 class ProofRefused(CommandError):
@@ -45,6 +45,7 @@ class Script:
     cases: tuple[Case, ...]
     questions: Mapping[str, str]
     queries: Mapping[str, str]
+    quick: bool = False  # ten minutes: identity, loads whose truth is known, one table and one index there and back
 
     def statements(self) -> Iterator[tuple[str, str]]:
         """What each is for, and its text: all that may be sent outside of moves."""
@@ -62,11 +63,11 @@ class Script:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def script_of(proof: Proof, scratch: Scratch) -> Script:
+def script_of(proof: Proof, scratch: Scratch, *, quick: bool = False) -> Script:
     """The script of an engine for that schema and these spaces; asks no server."""
-    return Script(
-        scratch=scratch, cases=proof.cases(scratch), questions=proof.questions(scratch), queries=proof.queries()
-    )
+    cases = tuple(case for case in proof.cases(scratch) if not quick or case.quick or case.purpose == TRUTH)
+    queries = {} if quick else proof.queries()
+    return Script(scratch=scratch, cases=cases, questions=proof.questions(scratch), queries=queries, quick=quick)
 
 
 SHOWN = 3  # differences that are named

@@ -16,9 +16,9 @@ from connectors.db2.names import literal, readable
 from connectors.db2.sessions import DriverError, close_quietly, fetch, open_connection, query, send
 from connectors.db2.settings import Db2Settings
 from connectors.kit.contract import Clock, ConnectorError, StatementFailed
-from connectors.kit.proving import Case, Row, Scratch, first_words, read_all_questions, read_cases, without_head
+from connectors.kit.proving import Row, Scratch, first_words, without_head
 
-PACKAGE = "connectors.db2.claims"
+trim = without_head  # of questions
 OLDEST = (9, 7)
 # The lease is taken and the first move makes the protocol's table: neither can be described on a new database.
 NOT_OF_THE_CATALOG = frozenset({"begin", "lease_take", "lease_alive", "move_protocol", "unfinished_moves"})
@@ -29,17 +29,6 @@ _NUMBER = re.compile(r"CAST\(\? AS INTEGER\)|(?<=\bSTMTID = )\?")  # a server co
 _UNCOMMITTED = re.compile(r"\s+WITH UR\s*$")
 
 Version = tuple[int, ...]
-
-
-def cases(scratch: Scratch) -> tuple[Case, ...]:
-    """Every case, for that schema and these table spaces."""
-    return read_cases(PACKAGE, _names(scratch))
-
-
-def questions(scratch: Scratch) -> Mapping[str, str]:
-    """See ``connectors.kit.proving.Proof``."""
-    spaces = {"slow": literal(scratch.slow), "fast": literal(scratch.fast)}
-    return read_all_questions(PACKAGE, _names(scratch), spaces, without_head)
 
 
 def queries() -> Mapping[str, str]:
@@ -96,7 +85,8 @@ def _query_names() -> list[str]:
     return sorted(names - NOT_OF_THE_CATALOG)
 
 
-def _names(scratch: Scratch) -> dict[str, str]:
+def names(scratch: Scratch) -> dict[str, str]:
+    """Identifiers as the keys of units have them, and as literals of SQL."""
     return {
         "schema": readable(scratch.schema),
         "slow": readable(scratch.slow),

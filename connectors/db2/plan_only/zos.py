@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 
 from connectors.db2.names import identifier, literal
+from connectors.kit.clients import CLP
 from connectors.model.formatting import comment
 from connectors.model.moves import ByHand
 
@@ -22,7 +23,7 @@ UTILITY = "HOTPLACE"  # id of the utility, by which -TERM UTILITY ends it
 BY_GROWTH, BY_RANGE, LOB, XML, LARGE, CLASSIC = "G", "R", "O", "P", "L", ""  # SYSIBM.SYSTABLESPACE.TYPE
 _ORDINARY = re.compile(r"[A-Z$#@][A-Z0-9$#@]{0,7}")
 BECAUSE = "on z/OS the space is stopped and a utility moves it, and hotplace opens no session that may write there"
-RUN_WITH = "db2 -tvsf FILE in a command line processor that is connected to it; -s stops at the first error"
+RUN_WITH = CLP.run_with
 _DATA_SETS_OF_TABLES = "COPYDDN(HPCOPY) UNLDDN(HPUNLD) SORTDEVT SYSALLDA"
 
 

@@ -10,30 +10,19 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from connectors.kit.contract import Clock
-from connectors.kit.proving import Case, Row, Scratch, read_all_questions, read_cases, without_head
+from connectors.kit.proving import Row, Scratch, without_head
 from connectors.oracle.driver import connection_broke, load_driver, outcome_unknown, translate
 from connectors.oracle.names import plain
 from connectors.oracle.sessions import end, open_connection, probe
 from connectors.oracle.settings import OracleSettings
 
-PACKAGE = "connectors.oracle.claims"
+trim = without_head  # of questions; their heads would stay in the server's cache of statements
 LICENSED = frozenset({"ado", "awr", "awr_container"})  # of packs and options: not asked, not even for no row
 CONTAINERS, CLOUDS = (12, 1), (18,)  # since which release there are such views
 OF_CONTAINERS = frozenset(
     {"container", "epoch_container", "epoch_one_container", "system_container", "roles_container", "units"}
 )
 BIND = re.compile(r"'[^']*'|:(\w+)")
-
-
-def cases(scratch: Scratch) -> tuple[Case, ...]:
-    """Every case, for that schema and these tablespaces."""
-    return read_cases(PACKAGE, _names(scratch))
-
-
-def questions(scratch: Scratch) -> Mapping[str, str]:
-    """See ``connectors.kit.proving.Proof``. Without their heads, which Oracle would keep in its cursor cache."""
-    spaces = {"slow": literal(scratch.slow), "fast": literal(scratch.fast)}
-    return read_all_questions(PACKAGE, _names(scratch), spaces, without_head)
 
 
 def queries() -> Mapping[str, str]:
@@ -73,7 +62,7 @@ def literal(text: str) -> str:
     return f"'{doubled}'"
 
 
-def _names(scratch: Scratch) -> dict[str, str]:
+def names(scratch: Scratch) -> dict[str, str]:
     """Names as the keys of units have them; ``owner`` as DBMS_STATS takes it, which reads quotes."""
     return {
         "schema": plain(scratch.schema),

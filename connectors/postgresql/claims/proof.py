@@ -6,14 +6,14 @@ The session of ``hotplace lab prove``: it makes, reads, compares and drops what 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 import psycopg
 from psycopg import sql
 
 from connectors.kit.contract import Clock, ConnectorError
-from connectors.kit.proving import Case, Row, Scratch, first_words, read_all_questions, read_cases
+from connectors.kit.proving import OwnReads, Row, Scratch, first_words
 from connectors.kit.settings import answer_seconds
 from connectors.postgresql.errors import connection_broke, outcome_unknown, translate
 from connectors.postgresql.sampler import query_for
@@ -23,20 +23,9 @@ from connectors.postgresql.settings import PostgresqlSettings
 OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts", "citus_shards", "timescale_chunks"})
 # Whose table and column are put in when they are asked.
 OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
-PACKAGE = "connectors.postgresql.claims"
+trim = str  # questions are asked as they stand
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs on its own
-
-
-def cases(scratch: Scratch) -> tuple[Case, ...]:
-    """Every case, for that schema and these tablespaces."""
-    return read_cases(PACKAGE, _names(scratch))
-
-
-def questions(scratch: Scratch) -> Mapping[str, str]:
-    """See ``connectors.kit.proving.Proof``."""
-    spaces = {"slow": _literal(scratch.slow), "fast": _literal(scratch.fast)}
-    return read_all_questions(PACKAGE, _names(scratch), spaces)
 
 
 def queries() -> Mapping[str, str]:
@@ -72,14 +61,26 @@ def describing(query: str) -> str:
     return f"SELECT * FROM ({inner}) AS q LIMIT 0"  # noqa: S608  # the connector's own text
 
 
-def _names(scratch: Scratch) -> dict[str, str]:
+def own_reads(rows: Sequence[Row]) -> OwnReads:
+    """Of the result of EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON): of the executor, without what the planner read.
+
+    >>> own_reads([([{"Plan": {"Shared Read Blocks": 7, "Shared I/O Read Time": 2.5}}],)])
+    OwnReads(blocks=7.0, seconds=0.0025)
+    """
+    plan = rows[0][0][0]["Plan"]
+    # Until 16 the time is called by its short name; without track_io_timing there is none.
+    milliseconds_read = plan.get("Shared I/O Read Time", plan.get("I/O Read Time", 0.0))
+    return OwnReads(blocks=float(plan["Shared Read Blocks"]), seconds=float(milliseconds_read) / 1000)
+
+
+def names(scratch: Scratch) -> dict[str, str]:
     """Identifiers as the catalog's keys have them: quoted only where they must be."""
     return {
         "schema": quote_identifier(scratch.schema),
         "slow": quote_identifier(scratch.slow),
         "fast": quote_identifier(scratch.fast),
-        "literal": _literal(scratch.schema),
-        "spelled": _literal(quote_identifier(scratch.schema)),
+        "literal": literal(scratch.schema),
+        "spelled": literal(quote_identifier(scratch.schema)),
     }
 
 
@@ -92,7 +93,8 @@ def quote_identifier(name: str) -> str:
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else sql.Identifier(name).as_string(None)
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A string of SQL, quoted by the driver."""
     return sql.Literal(text).as_string(None)
 
 

@@ -1,7 +1,8 @@
 -- Transactions that a statement on one relation would wait for: who holds a lock on it or on its TOAST table, for what
 -- remakes its foreign keys on a table that they name, and, for what builds an index online, who in this database holds a snapshot; those of prepared transactions included.
 -- Autovacuum workers are listed at any age, others once their transaction is older than a number of seconds.
--- Reads: pg_stat_activity, pg_locks, pg_prepared_xacts, pg_stat_progress_vacuum, pg_class. Since: 14.
+-- Reads: pg_stat_activity, pg_locks, pg_prepared_xacts, pg_stat_progress_vacuum, pg_class, pg_constraint, pg_database.
+-- Since: 14.
 -- Privilege: pg_read_all_stats; transactions of other roles are not seen without. Cost: some milliseconds.
 WITH relations AS (
     SELECT c.oid

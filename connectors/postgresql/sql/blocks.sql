@@ -1,6 +1,6 @@
 -- Which blocks of some relations are in the buffer pool, as packed numbers of eight bytes each, rising.
 -- extension_schema stands for the schema that the extension is in: it is on no path.
--- Reads: pg_buffercache, pg_class, pg_stat_get_blocks_*. Since: 14.
+-- Reads: pg_buffercache, pg_class, pg_stat_get_blocks_*, pg_database. Since: 14.
 -- Privilege: pg_monitor. Cost: 0.3 to 0.5 us per buffer of the pool, whichever relations are asked for: it is read
 -- buffer by buffer, each under a lock of its own for an instant since 10. The buffers' rows take work_mem and then a
 -- temporary file: some 60 bytes each.

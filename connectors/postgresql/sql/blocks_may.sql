@@ -1,6 +1,7 @@
 -- Whether the extension pg_buffercache is in this database, in which schema, and whether this login may read it; the size of
 -- a block and of the buffer pool. The view is the extension's own and no other of that name.
--- Reads: pg_extension, pg_depend, pg_class, pg_available_extensions, pg_settings. Since: 14. Privilege: none. Cost: a millisecond.
+-- Reads: pg_extension, pg_depend, pg_class, pg_available_extensions, pg_settings, pg_namespace. Since: 14. Privilege:
+-- none. Cost: a millisecond.
 SELECT coalesce(quote_ident(n.nspname), '') AS schema,
        coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(v.oid, 'SELECT'), false) AS may,
        EXISTS (SELECT FROM pg_catalog.pg_available_extensions AS a WHERE a.name = 'pg_buffercache') AS available,

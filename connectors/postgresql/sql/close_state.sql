@@ -1,6 +1,7 @@
 -- Where the closing of an open part stands: the part and the one behind it, each with its range where it belongs to the table,
 -- and whether the constraint of the closing is on the part.
--- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_tablespace, pg_locks. Since: 14. Privilege: none. Cost: a few milliseconds.
+-- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_tablespace, pg_locks, pg_database. Since: 14. Privilege:
+-- none. Cost: a few milliseconds.
 WITH named AS (
     SELECT c.oid, c.relname, c.reltablespace,
            (SELECT pg_get_expr(c.relpartbound, c.oid) FROM pg_catalog.pg_inherits AS h

@@ -1,5 +1,5 @@
 -- Facts about server and login that decide how well hotplace can see and act.
--- Reads: pg_settings, pg_stat_database. Since: 14. Privilege: none. Cost: under a millisecond.
+-- Reads: settings, pg_stat_database. Since: 14. Privilege: none. Cost: under a millisecond.
 SELECT current_setting('server_version') AS version,
        current_setting('server_version_num')::int AS version_number,
        quote_ident(current_user) AS login,

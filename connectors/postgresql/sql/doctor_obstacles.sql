@@ -3,7 +3,8 @@
 -- event_trigger: an event trigger that is called for statements of moves (name, detail: its function).
 -- index_function: an index whose expression or condition calls a function that looks names up by the session's
 -- search_path, which is not the application's while an index is built (name: the index, detail: the function).
--- Reads: pg_settings, pg_event_trigger, pg_proc, pg_index, pg_depend, pg_language. Since: 14. Privilege: none.
+-- Reads: pg_settings, pg_event_trigger, pg_proc, pg_index, pg_depend, pg_language, pg_class, pg_namespace. Since: 14.
+-- Privilege: none.
 -- Cost: one scan of pg_index and of its dependencies.
 SELECT 'read_only' AS kind, '' AS name, '' AS detail
   FROM pg_catalog.pg_settings AS s

@@ -1,5 +1,5 @@
 -- What this login may do with each tablespace.
--- Reads: pg_tablespace. Since: 14. Privilege: none. Cost: under a millisecond.
+-- Reads: pg_tablespace, pg_database. Since: 14. Privilege: none. Cost: under a millisecond.
 SELECT t.spcname,
        quote_ident(t.spcname) AS quoted,
        quote_ident(current_user) AS login,

@@ -1,6 +1,6 @@
 -- Extensions in this database that make and move tables of their own, with the schema of the catalog that says which. It
 -- is the extension's own catalog and no other table of that name.
--- Reads: pg_extension, pg_depend, pg_class. Since: 14. Privilege: none. Cost: a millisecond.
+-- Reads: pg_extension, pg_depend, pg_class, pg_namespace. Since: 14. Privilege: none. Cost: a millisecond.
 SELECT e.extname AS extension, quote_ident(n.nspname) AS schema
   FROM pg_catalog.pg_extension AS e
   JOIN pg_catalog.pg_depend AS d

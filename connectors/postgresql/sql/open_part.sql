@@ -1,5 +1,6 @@
 -- A partitioned table and its part that has no end, one row (with nulls where it has none), each bound as the server writes it.
--- Reads: pg_partitioned_table, pg_inherits, pg_class, pg_attribute, pg_tablespace. Since: 14. Privilege: none.
+-- Reads: pg_partitioned_table, pg_inherits, pg_class, pg_attribute, pg_tablespace, pg_database, pg_namespace. Since: 14.
+-- Privilege: none.
 -- Cost: a few milliseconds.
 SELECT p.partstrat::text AS strategy,
        p.partnatts::int AS columns,

@@ -1,7 +1,7 @@
 -- What one partition has that the whole has not, as one text: it would go where the partition goes. Null: nothing.
 -- $1: the partition's oid, still attached. Storage options and where it lies are no part of what users see.
 -- Reads: pg_index, pg_constraint, pg_trigger, pg_rewrite, pg_policy, pg_class, pg_attribute, pg_attrdef, pg_publication_rel,
--- pg_statistic_ext, pg_description, pg_seclabel, pg_inherits. Since: 14.
+-- pg_statistic_ext, pg_description, pg_seclabel, pg_inherits, pg_publication. Since: 14.
 -- Privilege: none. Cost: a few milliseconds. Part of a step that drops a partition: it runs in that step's transaction.
 SELECT string_agg(what, ', ' ORDER BY what COLLATE "C")
   FROM (

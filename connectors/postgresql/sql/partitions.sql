@@ -1,5 +1,6 @@
 -- A partitioned table and its partitions, one row each (one row with nulls where it has none), by the end of their ranges.
--- Reads: pg_partitioned_table, pg_inherits, pg_class, pg_tablespace. Since: 14. Privilege: none.
+-- Reads: pg_partitioned_table, pg_inherits, pg_class, pg_tablespace, pg_attribute, pg_database, pg_locks, pg_namespace.
+-- Since: 14. Privilege: none.
 -- Cost: a few milliseconds; the size of each partition is read from the file system.
 SELECT n.nspname AS schema,
        t.relname AS name,

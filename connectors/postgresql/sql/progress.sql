@@ -1,7 +1,7 @@
 -- How far a backend is: bytes in the target tablespace (uncommitted files count), the phase of an index build and the
 -- share of it that is done by blocks or tuples, whether it waits for a lock, and behind which backends. SET TABLESPACE has no progress view in any version up to 18.
--- Reads: pg_stat_activity, pg_stat_progress_create_index, the file system. Since: 14. Privilege: CREATE on the
--- tablespace or pg_read_all_stats for the bytes. Cost: the server asks about every file of the tablespace.
+-- Reads: pg_stat_activity, pg_stat_progress_create_index, the file system, pg_database, pg_tablespace. Since: 14.
+-- Privilege: CREATE on the tablespace or pg_read_all_stats for the bytes. Cost: the server asks about every file of the tablespace.
 SELECT CASE WHEN has_tablespace_privilege(t.oid, 'CREATE')
               OR pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
               OR t.oid = d.dattablespace THEN pg_tablespace_size(t.oid) END,

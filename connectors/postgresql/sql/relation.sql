@@ -1,6 +1,6 @@
 -- Everything about one relation, by its key, that decides how it can be moved and where it is.
--- Reads: pg_class, pg_namespace, pg_index, pg_tablespace, pg_locks, the file system. Since: 14. Privilege: none, but
--- pg_read_all_settings for the data directory. Cost: a few milliseconds.
+-- Reads: pg_class, pg_namespace, pg_index, pg_tablespace, pg_locks, the file system, pg_database, pg_settings.
+-- Since: 14. Privilege: none, but pg_read_all_settings for the data directory. Cost: a few milliseconds.
 SELECT c.oid::bigint AS oid,
        n.nspname AS schema,
        c.relname AS name,

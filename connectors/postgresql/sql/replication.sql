@@ -1,5 +1,5 @@
 -- Who follows this server, for what commits wait, and which replication slots keep its log.
--- Reads: pg_settings, pg_db_role_setting, pg_stat_replication, pg_replication_slots. Since: 14.
+-- Reads: settings, pg_db_role_setting, pg_stat_replication, pg_replication_slots. Since: 14.
 -- Privilege: pg_read_all_stats for the state of standbys. Cost: some milliseconds.
 SELECT current_setting('synchronous_standby_names') AS synchronous_names,
        current_setting('synchronous_commit') AS synchronous_commit,

@@ -1,7 +1,7 @@
 -- Cumulative counters of every user relation that has any, one row each, TOAST relations apart (role 1: TOAST table,
 -- 2: its index) for the connector to add to their table. One scan of pg_class and the counter functions, because the
 -- pg_stat views join and sort what is not needed here.
--- Reads: pg_class, pg_stat_get_*. Since: 14. Privilege: none. Takes no lock on any user relation.
+-- Reads: pg_class, pg_stat_get_*, pg_namespace. Since: 14. Privilege: none. Takes no lock on any user relation.
 -- Cost: 0.06 to 0.13 s for 20,000 relations with counters (measured), 5 MB of backend memory there, because
 -- stats_fetch_consistency is none since 15.
 COPY (

@@ -2,7 +2,8 @@
 -- how far their values lie in the order of the file.
 -- foreign_code: what the planner would call, with this login's rights, to fold constants of its indexes, constraints and
 -- statistics; nothing of the server's own is in pg_depend. Policies are never called: row_security is off.
--- Reads: pg_class, pg_attribute, pg_index, pg_partitioned_table, pg_inherits, pg_stats, pg_depend. Since: 14.
+-- Reads: pg_class, pg_attribute, pg_index, pg_partitioned_table, pg_inherits, pg_stats, pg_depend, pg_constraint,
+-- pg_namespace, pg_roles, pg_statistic_ext. Since: 14.
 -- Privilege: none; correlations are seen of columns that the login may read. Cost: milliseconds.
 SELECT a.attname::text AS name,
        format_type(a.atttypid, a.atttypmod) AS type_name,

@@ -2,7 +2,7 @@
 -- table and for the partitioned one that takes its place: how and where rows are stored is no part of it, nor are the names
 -- that only the server knows. Lines in a fixed order; $1: the table's oid, $2: a constraint that is left out.
 -- Reads: pg_class, pg_attribute, pg_constraint, pg_index, pg_policy, pg_trigger, pg_rewrite, pg_publication,
--- pg_subscription_rel, pg_sequence, pg_depend, pg_inherits, pg_description. Since: 14.
+-- pg_subscription_rel, pg_sequence, pg_depend, pg_description, pg_attrdef, pg_type. Since: 14.
 -- Privilege: none. Cost: a few milliseconds. Part of a step of a split: it runs in that step's transaction.
 -- Options of columns without those that the server keeps for itself: late minor releases note a version in pg_attver (seen
 -- on 15.20), which every table has its own of.

@@ -1,7 +1,9 @@
 -- Everything about one table that decides whether it can be split into partitions, and from which its statements are made,
 -- as one document. Definitions are the server's own texts, with every name qualified.
 -- Reads: pg_class, pg_attribute, pg_attrdef, pg_constraint, pg_index, pg_inherits, pg_policy, pg_depend, pg_sequence,
--- pg_statistic_ext, pg_stats, pg_publication, pg_subscription_rel, pg_replication_slots, pg_description, pg_stat_all_tables. Since: 14. Privilege: none. Cost: some milliseconds.
+-- pg_statistic_ext, pg_stats, pg_publication, pg_subscription_rel, pg_replication_slots, pg_description,
+-- pg_stat_all_tables, pg_am, pg_extension, pg_namespace, pg_rewrite, pg_seclabel, pg_stat_database, pg_subscription,
+-- pg_trigger, pg_type. Since: 14. Privilege: none. Cost: some milliseconds.
 WITH t AS (
     SELECT c.*, n.nspname
       FROM pg_catalog.pg_class AS c

@@ -1,6 +1,6 @@
 -- Texts of some statements of this database, for people. extension_schema stands for the schema of the extension.
--- Reads: pg_stat_statements. Since: 14. Privilege: pg_monitor (pg_read_all_stats). Cost: the server reads its file of
--- texts, some MB; asked once for an outcome, and only where the configuration wants texts.
+-- Reads: pg_stat_statements, pg_database. Since: 14. Privilege: pg_monitor (pg_read_all_stats). Cost: the server reads
+-- its file of texts, some MB; asked once for an outcome, and only where the configuration wants texts.
 SELECT s.queryid::text AS id,
        min(s.query) AS text
   FROM extension_schema.pg_stat_statements(true) AS s

@@ -1,6 +1,6 @@
 -- Cumulative counters of the statements of this database that took most time so far. Without their texts, which the
 -- server would read from a file. extension_schema stands for the schema that the extension is in.
--- Reads: pg_stat_statements, pg_stat_statements_info, pg_settings. Since: 14 (pg_stat_statements 1.9).
+-- Reads: pg_stat_statements, pg_stat_statements_info, settings, pg_database. Since: 14 (pg_stat_statements 1.9).
 -- Privilege: pg_monitor (pg_read_all_stats), or other users' statements have no id. Cost: one pass over
 -- pg_stat_statements.max entries in shared memory (5,000 by default: 0.05 s on a busy machine, measured), under a shared lock.
 SELECT s.queryid::text AS id,

@@ -1,6 +1,7 @@
 -- The hypertable of a table that is one of its chunks, or that is one itself; no row of any other table.
 -- extension_schema stands for the schema of TimescaleDB's catalog.
--- Reads: TimescaleDB's chunk and hypertable, pg_class. Since: 14. Privilege: SELECT on both, which all users have.
+-- Reads: TimescaleDB's chunk and hypertable, pg_class, pg_namespace. Since: 14. Privilege: SELECT on both, which all
+-- users have.
 -- Cost: a millisecond.
 SELECT quote_ident(h.schema_name) || '.' || quote_ident(h.table_name) AS owner,
        (h.schema_name, h.table_name) <> (n.nspname, t.relname) AS is_part

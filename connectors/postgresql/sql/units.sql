@@ -2,7 +2,7 @@
 -- 3 index of a partition, 5 materialized view (connectors.model.UnitKind). Size: pages by the catalog, TOAST included;
 -- only where the catalog knows none yet of the table or its TOAST is the file asked, and not while a session holds an
 -- exclusive lock on it, because asking takes a lock. relpages holds an unsigned number of 32 bits in a signed column.
--- Reads: pg_class, pg_namespace, pg_index, pg_locks. Since: 14. Privilege: none.
+-- Reads: pg_class, pg_namespace, pg_index, pg_locks, pg_database. Since: 14. Privilege: none.
 -- Cost: 0.2 s for 20,000 relations (measured), and a system call for each that was never vacuumed or analyzed.
 COPY (
 -- Once for all relations: as a subquery per relation pg_locks, which walks the whole lock table, is read thousands of

@@ -12,7 +12,7 @@ from importlib.resources import files
 import pyodbc
 
 from connectors.kit.contract import Clock, ConnectorError
-from connectors.kit.proving import Case, Row, Scratch, first_words, read_all_questions, read_cases
+from connectors.kit.proving import Row, Scratch, first_words
 from connectors.sqlserver.keys import quote
 from connectors.sqlserver.sessions import (
     NEWEST,
@@ -30,22 +30,11 @@ from connectors.sqlserver.sessions import (
 )
 from connectors.sqlserver.settings import SqlserverSettings
 
-PACKAGE = "connectors.sqlserver.claims"
+trim = str  # questions are asked as they stand
 OLDEST = 11  # 2012
 MAJORS = {"2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17}
 _SINCE = re.compile(r"Since: (\d{4})")
 _GATE = re.compile(r"--@(\d+) ")
-
-
-def cases(scratch: Scratch) -> tuple[Case, ...]:
-    """Every case, for that schema and these filegroups."""
-    return read_cases(PACKAGE, _names(scratch))
-
-
-def questions(scratch: Scratch) -> Mapping[str, str]:
-    """See ``connectors.kit.proving.Proof``."""
-    spaces = {"slow": _literal(scratch.slow), "fast": _literal(scratch.fast)}
-    return read_all_questions(PACKAGE, _names(scratch), spaces)
 
 
 def queries() -> Mapping[str, str]:
@@ -73,8 +62,8 @@ def describing(text: str) -> str:
     first, *others = text.split("?")  # no query has one in a string
     numbered = first + "".join(f"@P{number}{part}" for number, part in enumerate(others, start=1))
     parameters = ", ".join(f"@P{number} nvarchar(4000)" for number in range(1, len(others) + 1))
-    wanted = f", @params = {_literal(parameters)}" if parameters else ""
-    return f"EXEC sys.sp_describe_first_result_set @tsql = {_literal(numbered)}{wanted}"
+    wanted = f", @params = {literal(parameters)}" if parameters else ""
+    return f"EXEC sys.sp_describe_first_result_set @tsql = {literal(numbered)}{wanted}"
 
 
 def _forms(name: str) -> Iterator[tuple[str, range]]:
@@ -90,20 +79,22 @@ def _forms(name: str) -> Iterator[tuple[str, range]]:
             yield f"{name} of {start}" + ("" if end > NEWEST else f" to {end - 1}"), range(start, end)
 
 
-def _names(scratch: Scratch) -> dict[str, str]:
+def names(scratch: Scratch) -> dict[str, str]:
+    """Identifiers in brackets, and as literals of SQL."""
     return {
         "schema": quote(scratch.schema),
         "slow": quote(scratch.slow),
         "fast": quote(scratch.fast),
-        "literal": _literal(scratch.schema),
+        "literal": literal(scratch.schema),
         "function": quote(f"prove_{scratch.schema}_f"),
         "scheme": quote(f"prove_{scratch.schema}_s"),
-        "function name": _literal(f"prove_{scratch.schema}_f"),
-        "scheme name": _literal(f"prove_{scratch.schema}_s"),
+        "function name": literal(f"prove_{scratch.schema}_f"),
+        "scheme name": literal(f"prove_{scratch.schema}_s"),
     }
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A string of SQL in Unicode."""
     doubled = text.replace("'", "''")
     return f"N'{doubled}'"
 

@@ -1,6 +1,6 @@
 -- Heap and indexes of one object with every property that CREATE INDEX would otherwise reset to its default.
 -- filter_definition is NULL for whoever may not see it, so has_filter is what counts.
--- Reads: sys.indexes, sys.data_spaces, sys.stats. Since: 2012. Privilege: VIEW ANY DEFINITION. Cost: under a millisecond.
+-- Reads: sys.indexes, sys.stats. Since: 2012. Privilege: VIEW ANY DEFINITION. Cost: under a millisecond.
 SELECT i.index_id,
        i.name AS index_name,
        CONVERT(int, i.type) AS index_type,

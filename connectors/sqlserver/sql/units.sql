@@ -1,7 +1,7 @@
 -- Every heap and index partition with its pages by kind and where each kind lies; the allocation unit is the truth,
 -- not the index. Page counts are cached by the server and lag after a drop or rebuild of more than 128 extents.
--- Reads: sys.partitions, sys.indexes, sys.objects, sys.schemas, sys.allocation_units. Since: 2012. Privilege: VIEW ANY
--- DEFINITION. Cost: one pass over the catalog.
+-- Reads: sys.partitions, sys.indexes, sys.objects, sys.schemas, sys.data_spaces, sys.allocation_units. Since: 2012.
+-- Privilege: VIEW ANY DEFINITION. Cost: one pass over the catalog.
 SELECT p.object_id,
        p.index_id,
        p.partition_number,

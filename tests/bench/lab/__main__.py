@@ -21,6 +21,8 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "shifting": (5, 3.5),
     "curves": (9, 3),
     "copy_time": (2.5, 1),
+    "copy_intervals": (6, 2.5),
+    "third_party": (6, 4),
     "inside": (12, 5),
     "split": (6.5, 5),
     "standby": (3.5, 2.5),

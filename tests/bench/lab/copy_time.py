@@ -74,32 +74,33 @@ def run(pace: Pace, *, major: int = MAJOR) -> tuple[list[Timed], Stalled]:
         rig.fill(made)
         with watching(rig, name="idle", policy=POLICY) as agent:
             agent.observe(IDLE_SECONDS)
-            timed = _there_and_back(agent, "idle", units)
+            timed = there_and_back(agent, "idle", units)
         work = Workload(groups=(Group(scripts=(look_up(hot, 2), look_up(warm, 1)), clients=CLIENTS),))
-        with watching(rig, name="busy", policy=POLICY) as agent, _load(rig, work) as clients:
+        with watching(rig, name="busy", policy=POLICY) as agent, load(rig, work) as clients:
             # Held on the hdd: hot as they are, plans would bring them along.
-            _pin(agent, (*hot.units, *warm.units), Pin.NEVER)
+            pin(agent, (*hot.units, *warm.units), Pin.NEVER)
             agent.observe(pace.observe_seconds)
-            timed += _there_and_back(agent, "busy", units)
+            timed += there_and_back(agent, "busy", units)
             stalled = _stall(agent, clients, hot)
         return timed, stalled
 
 
 @contextmanager
-def _load(rig: Rig, work: Workload) -> Iterator[Clients]:
-    clients = start(rig.server, rig.folder, work, LOAD_SECONDS, seed=11)
+def load(rig: Rig, work: Workload, seconds: float = LOAD_SECONDS) -> Iterator[Clients]:
+    """Run it for so long at most."""
+    clients = start(rig.server, rig.folder, work, seconds, seed=11)
     try:
         yield clients
     finally:
         clients.stop()
 
 
-def _there_and_back(agent: Hotplace, when: str, units: Iterable[str]) -> list[Timed]:
+def there_and_back(agent: Hotplace, when: str, units: Iterable[str]) -> list[Timed]:
     """Up by one plan, down by another."""
     listed = list(units)
     timed = []
-    for pin, name in ((Pin.MUST, "to ssd"), (Pin.NEVER, "to hdd")):
-        _pin(agent, listed, pin)
+    for where, name in ((Pin.MUST, "to ssd"), (Pin.NEVER, "to hdd")):
+        pin(agent, listed, where)
         for _ in range(PLANS):
             rows = _moved(agent)
             timed += [_timed(agent, f"{when}, {name}", row) for row in rows if row.state is MoveState.PLACED]
@@ -119,7 +120,7 @@ def _timed(agent: Hotplace, when: str, row: MoveRow) -> Timed:
 
 
 def _stall(agent: Hotplace, clients: Clients, hot: Table) -> Stalled:
-    _pin(agent, hot.units[:1], Pin.MUST)
+    pin(agent, hot.units[:1], Pin.MUST)
     begin = clients.elapsed()
     row = next(row for row in _moved(agent) if row.move.key == hot.units[0])
     end = clients.elapsed()
@@ -128,10 +129,11 @@ def _stall(agent: Hotplace, clients: Clients, hot: Table) -> Stalled:
     return Stalled(said=row.move.copy_seconds, held=held.seconds, felt=clients.read().between(begin, end + 1.0).stall)
 
 
-def _pin(agent: Hotplace, units: Iterable[str], pin: Pin) -> None:
+def pin(agent: Hotplace, units: Iterable[str], where: Pin) -> None:
+    """Let the next plan take them there."""
     for unit in units:
         name = agent.config.database().name
-        agent.ledger.pins.pin(name, unit, pin, who=WHO, reason=ORIGIN)
+        agent.ledger.pins.pin(name, unit, where, who=WHO, reason=ORIGIN)
 
 
 def measurements(pace: Pace, major: int = MAJOR) -> list[Measurement]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from agent.model.clock import SystemClock
 from agent.service.process import start_of
 from tests.cli.site import SECONDS, Site, finish, simulated
 from tests.virtual_clock import VirtualClock
+from tests.waiting import wait_for
 
 SLOW = 4  # virtual seconds per second: the first copy takes twenty seconds
 SLOWER = 0.25  # eight minutes: longer than all the waiting of a test
@@ -54,10 +54,7 @@ def daemon(slow_site: Site, proposal: int) -> Iterator[subprocess.Popen[str]]:
 
 def wait_until(what: str, holds: Callable[[], object]) -> None:
     """Look again until it holds."""
-    until = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < until, f"never: {what}"
-        time.sleep(0.25)  # a whole command each time
+    wait_for(holds, what, SECONDS, every=0.25)
 
 
 def move(site: Site) -> dict[str, Any]:

@@ -72,6 +72,8 @@ def test_the_time_limit_cuts_the_plan(site: Site) -> None:
     whole = site.good(*drain).document
     seconds = sum(move["copy_seconds"] for move in whole["moves"][:2])
     assert len(whole["moves"]) > 2
+    short = site.good(*drain, "--time-limit", "1us")
+    assert "1 µs is too short: the shortest useful move, of " in " ".join(str(short.document["why_nothing"]).split())
     cut = site.good(*drain, "--time-limit", f"{seconds + 0.01:.2f}s").document
     assert [move["unit"] for move in cut["moves"]] == [move["unit"] for move in whole["moves"][:2]]
     waiting = {left["unit"] for left in cut["left_behind"] if "waits for the next plan" in left["why"]}
@@ -119,6 +121,8 @@ def test_evening_out_stays_within_a_tier(site: Site, mode: str, evens: str) -> N
     """With both spaces in one tier the fuller one gives to the other; with one space a tier there is nothing to do."""
     nothing = site.good("plan", "--mode", mode, "--observe", "0.3")
     assert f"even {evens} among the spaces: nothing to move" in nothing.out
+    assert "ssd has one space, ssd: there is nothing to even out" in nothing.out
+    assert "`hotplace plan` moves them between tiers" in nothing.out
     site.database["tiers"] = [{"name": "all", "spaces": ["ssd", "hdd"], "kind": "hdd"}]
     site.write()
     document = site.good("plan", "--mode", mode, "--tier", "all", "--json").document

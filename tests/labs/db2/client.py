@@ -6,7 +6,6 @@ import atexit
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pytest
 from tests.labs.db2.derby import why_not
 from tests.labs.db2.server import ADMIN, KEY, Lab
 from tests.labs.db2.text import DATABASE
+from tests.waiting import wait_for
 
 STOP_SECONDS = 60.0  # for what comes at once on an idle machine, the start of a program included
 _TREE = Path(__file__).parents[3]
@@ -45,15 +45,8 @@ class Db2:
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = STOP_SECONDS) -> None:
-    """Poll until it is true.
-
-    Raises:
-        AssertionError: it never was.
-    """
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.02)
+    """As ``tests.waiting.wait_for``."""
+    wait_for(true, what, seconds)
 
 
 @contextmanager

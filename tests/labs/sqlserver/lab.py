@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from tests.labs.tds.certificate import tls_context
 from tests.labs.tds.drivers import OdbcDriver
 from tests.labs.tds.login import Encryption
 from tests.labs.tds.server import TdsServer, running_server
+from tests.waiting import wait_for
 
 WAIT_SECONDS = 60.0  # for what comes at once on an idle machine, the start of a program included
 SLOW_BUILD_SECONDS = 30.0  # enough to be caught in the middle, however slow the machine is
@@ -101,15 +101,8 @@ class Lab:
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
-    """Poll until it is true.
-
-    Raises:
-        AssertionError: it never was.
-    """
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.005)
+    """As ``tests.waiting.wait_for``."""
+    wait_for(true, what, seconds, every=0.005)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 -- A table with everything that usually hangs on one: a key, a check, a default, columns that the server works out, an index
 -- in descending order, comments, rights on the table and on a column, statistics.
 -- name: heap
+-- quick: yes
 -- unit: table {schema}.HEAP
 -- unit: index index {schema}.HEAP_PK
 -- unit: index index {schema}.HEAP_STATE

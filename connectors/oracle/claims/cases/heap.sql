@@ -1,6 +1,7 @@
 -- A heap table with everything that usually hangs on one: constraints, a default, an index of an expression, one in
 -- descending order, comments, rights on the table and on a column, statistics.
 -- name: heap
+-- quick: yes
 -- unit: table {schema}.HEAP
 -- unit: index {schema}.HEAP_PK INDEX
 -- unit: index {schema}.HEAP_LOWER INDEX

@@ -1,6 +1,7 @@
 -- A heap table with everything that usually hangs on one: constraints, indexes of expressions and with conditions, a
 -- trigger, comments, row security, rights on the table and on a column, statistics that were asked for.
 -- name: heap
+-- quick: yes
 -- unit: table {schema}.heap
 -- unit: index {schema}.heap_pkey
 -- unit: index {schema}.heap_lower

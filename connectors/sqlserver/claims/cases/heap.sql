@@ -1,5 +1,6 @@
 -- A heap with a nonclustered primary key, an index with included columns, and one with a filter.
 -- name: heap
+-- quick: yes
 -- unit: table {schema}.[heap]
 -- unit: index {schema}.[heap].[heap_pk]
 -- unit: index {schema}.[heap].[heap_customer]

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from agent.cli.live_picture import ScreenPicture
-from agent.cli.under_way import DaemonState, UnderWay, daemon_status_of
+from agent.cli.under_way import UnderWay
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.states import MoveState, ProposalState
 from agent.planning.ranking import Ranking
+from agent.service.heard import DaemonState, daemon_status_of
+from agent.service.sending import SendingFacts, judge
 from connectors.model.observation import F64
 from connectors.model.string_column import StringColumn
 from policies.model.plan import Verdict
@@ -73,7 +75,8 @@ def a_picture(
     """A database that a daemon watches."""
     status = daemon_status_of({"pid": 7, "spaces": ROOMS})
     given: dict[str, Any] = {
-        "at": MADE_AT, "database": "shop", "engine": "postgresql", "dry_run": False,
+        "at": MADE_AT, "database": "shop", "engine": "postgresql",
+        "sending": judge(SendingFacts(database="shop", ledger="l"), MADE_AT),
         "daemon": DaemonState(word="running", alive=True, age_seconds=2.0, at=MADE_AT, status=status),
         "under_way": UnderWay(
             running=None, waiting={}, requests={}, closed=(), window="moves may run at any time", open_now=True

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from agent.cli.live_screen import KEYS, Line, draw, share_rows
 from agent.cli.live_view import Act, Choice, Question, RowKind, Run, ScreenPage, View, listing_of
 from agent.model.states import MoveState
+from agent.service.sending import SendingFacts, judge
 from agent.terminal.tables import wrap
 from tests.unit.agent.live.samples import DIGEST, a_picture, move_row, proposal_row
 
@@ -116,9 +117,10 @@ def test_rooms_of_the_parts() -> None:
 def test_what_is_not_known_is_not_drawn() -> None:
     """No waits, no ranking, no daemon, no room: sentences in place of figures."""
     picture = a_picture(waiting_now=math.nan, ranking=None, proposals=[], moves=[])
-    picture = replace(picture, daemon=replace(picture.daemon, word="stopped", status=None), dry_run=True)
+    dry = judge(SendingFacts(database="shop", ledger="l", dry_run=True), picture.at)
+    picture = replace(picture, daemon=replace(picture.daemon, word="stopped", status=None), sending=dry)
     said = text(screen(picture))
-    for part in ("read wait: not measured yet", "no unit is ranked yet", "no daemon runs", "dry run: nothing"):
+    for part in ("read wait: not measured yet", "no unit is ranked yet", "no daemon runs", dry.sentence):
         assert part in said
 
 

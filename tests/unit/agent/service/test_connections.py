@@ -18,7 +18,7 @@ from agent.service.connections import MOST_CONNECTIONS, PATIENCE_SECONDS, REQUES
 from agent.service.httpd import MetricsServer, encode_page
 
 SLOW = 400  # connections, several times as many as there are places
-CUT_OFF = {False: SLOW, True: 2000}  # the same that are cut off, by whether they have ended, which leaves no file open
+CUT_OFF = {False: SLOW, True: 1000}  # the same that are cut off, by whether they have ended, which leaves no file open
 ABOUT_TO_END = 4  # threads that have given their place back and are not gone yet
 
 

@@ -9,10 +9,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from agent.cli.live_screen import room_text
-from agent.cli.under_way import daemon_status_of
 from agent.config.tiers import Storage
 from agent.sampling.learned_state import fill_of
 from agent.service.daemon import rooms_of
+from agent.service.heard import daemon_status_of
 from agent.service.metrics import AgentCollector
 from agent.service.notifier import NoticeFacts, find_notices
 from agent.service.snapshot import Snapshot, status_document

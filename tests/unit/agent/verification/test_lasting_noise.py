@@ -57,8 +57,8 @@ def test_little_history_says_nothing() -> None:
         ({}, OutcomeVerdict.HURT),
         ({"times": LEAST_TIMES - 0.1}, OutcomeVerdict.CANNOT_TELL),  # noise was seen too rarely before
         ({"times_after": 1.5}, OutcomeVerdict.CANNOT_TELL),  # and after
-        ({"greatest_rise": 0.31}, OutcomeVerdict.CANNOT_TELL),  # it rose as much without a move
-        ({"greatest_rise": 0.29}, OutcomeVerdict.HURT),
+        ({"greatest_rise": 0.151}, OutcomeVerdict.CANNOT_TELL),  # it rose half as much without a move
+        ({"greatest_rise": 0.149}, OutcomeVerdict.HURT),
     ],
 )
 def test_what_noise_may_have_done_is_not_called_hurt(known: dict[str, float], verdict: OutcomeVerdict) -> None:
