@@ -20,12 +20,12 @@ from agent.cli.commands import HelpGroup
 from agent.cli.init import check, write_private
 from agent.cli.session import Session, interactive
 from agent.config.files import parse
-from agent.config.sample import Entry, short_configuration, yaml_lines
+from agent.config.sample import DatabaseEntry, short_configuration, yaml_lines
 from agent.model.answers.setup import Checkup, FileWritten, LoginSetUp, SetUpDone
 from agent.service.shipped_files import FileKind, files_of_engine
 from agent.terminal.errors import CommandError, ExitCode, exists_already
 from connectors.kit.registry import Engine, engine_names, find_engine
-from connectors.kit.setting_up import Admission, SetUp, Tried, Wanted, best_way, new_password
+from connectors.kit.setting_up import LoginAnswer, SetUp, Tried, Wanted, best_way, new_password
 
 SCRIPT, WATCHING, MOVING = "setup.sql", "watch.password", "move.password"  # beside the configuration
 KEEP = ".new"  # of a password file, until its login has that password
@@ -191,7 +191,7 @@ class _Place:
                 differs = {key: value for key, value in ways[mover].items() if ways[watcher].get(key) != value}
                 moving = {**differs, **self._login(mover)}
             entries.append(
-                Entry(
+                DatabaseEntry(
                     name=database,
                     connection=yaml_lines(connection),
                     moving=yaml_lines(moving),
@@ -261,9 +261,9 @@ def _say_ways(session: Session, ways: Mapping[str, Tried], tried: Mapping[str, S
     """How each login gets in, and what refused it where none does."""
     for login, way in ways.items():
         at = way.settings.get("host", "")
-        if way.admission is Admission.IN:
+        if way.admission is LoginAnswer.IN:
             session.out.line(f"{login} gets in at {at}: {way.how}")
-        elif way.admission is Admission.ASKED:
+        elif way.admission is LoginAnswer.ASKED:
             session.out.line(f"{login} is asked for its password at {at}")
         else:
             for each in tried[login]:
@@ -351,5 +351,5 @@ def _answer(
             doctor=checkup,
         )
     )
-    refused = any(way.admission is Admission.REFUSED for way in ways.values())
+    refused = any(way.admission is LoginAnswer.REFUSED for way in ways.values())
     return ExitCode.NOT_ALLOWED if refused or (checkup and not checkup.ok) else ExitCode.OK

@@ -221,7 +221,7 @@ _PLAIN = re.compile(r"[\w/+][\w/.$+-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class DatabaseEntry:
     """A database of a short configuration."""
 
     name: str
@@ -243,15 +243,17 @@ def short_sample(engine: str) -> str:
     if record.first_settings:
         wanted = re.compile(rf"(# )?({'|'.join(record.first_settings)}):")
         lines = [line for line in lines if wanted.match(line)]
-    return short_configuration(engine, [Entry(name="main", connection="\n".join(lines), fast=(fast,), slow=(slow,))])
+    return short_configuration(
+        engine, [DatabaseEntry(name="main", connection="\n".join(lines), fast=(fast,), slow=(slow,))]
+    )
 
 
-def short_configuration(engine: str, entries: Iterable[Entry]) -> str:
+def short_configuration(engine: str, entries: Iterable[DatabaseEntry]) -> str:
     """A configuration of what a first plan needs, about 25 lines for one database."""
     return HEAD.format(engine=engine) + "".join(_entry(engine, entry) for entry in entries)
 
 
-def _entry(engine: str, entry: Entry) -> str:
+def _entry(engine: str, entry: DatabaseEntry) -> str:
     moving = f"{MOVING}{textwrap.indent(entry.moving, INDENT)}\n" if entry.moving else NO_MOVING
     return ENTRY.format(
         name=scalar(entry.name),

@@ -33,7 +33,7 @@ class Wanted:
         return (self.watcher, self.mover) if self.mover else (self.watcher,)
 
 
-class Admission(StrEnum):
+class LoginAnswer(StrEnum):
     """What the server did with a login."""
 
     IN = "in"  # it was let in
@@ -46,7 +46,7 @@ class Tried:
     """A way to a server, and what came of it."""
 
     settings: Mapping[str, Any]  # of `connection:`, without user and password
-    admission: Admission
+    admission: LoginAnswer
     how: str  # in words: by which authentication, encrypted or not; where it was refused, the server's words
 
 
@@ -90,7 +90,7 @@ def new_password() -> SecretStr:
 
 def best_way(tried: Sequence[Tried]) -> Tried | None:
     """The way that let the login in, else the first that asked for its password; None where all refused."""
-    for admission in (Admission.IN, Admission.ASKED):
+    for admission in (LoginAnswer.IN, LoginAnswer.ASKED):
         for each in tried:
             if each.admission is admission:
                 return each

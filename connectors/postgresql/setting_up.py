@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from connectors.kit.contract import DriverMissing
-from connectors.kit.setting_up import Admission, Tried, Wanted
+from connectors.kit.setting_up import LoginAnswer, Tried, Wanted
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn
@@ -94,7 +94,7 @@ class PostgresqlSetUp:
         tried = []
         for settings in _candidates(wanted):
             tried.append(_try(settings, wanted.databases[0], login, password))
-            if tried[-1].admission is Admission.IN:
+            if tried[-1].admission is LoginAnswer.IN:
                 break
         return tried
 
@@ -148,12 +148,12 @@ def _try(settings: Mapping[str, Any], database: str, login: str, password: Secre
             **settings, dbname=database, user=login, password=password.get_secret_value(),
             connect_timeout=TIMEOUT_SECONDS,
         ) as connection:  # fmt: skip
-            return Tried(settings=settings, admission=Admission.IN, how=_how(connection.pgconn))
+            return Tried(settings=settings, admission=LoginAnswer.IN, how=_how(connection.pgconn))
     except psycopg.Error as error:
         refused = error.pgconn
         asked = refused is not None and refused.used_password
         words = " ".join(str(error).split())
-    return Tried(settings=settings, admission=Admission.ASKED if asked else Admission.REFUSED, how=words)
+    return Tried(settings=settings, admission=LoginAnswer.ASKED if asked else LoginAnswer.REFUSED, how=words)
 
 
 def _how(connection: PGconn) -> str:

@@ -20,7 +20,7 @@ from agent.model.answers.units import TierShown
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
 from connectors.kit.findings import RemedyKind, Severity
-from connectors.kit.setting_up import Admission
+from connectors.kit.setting_up import LoginAnswer
 
 
 @answer
@@ -164,7 +164,7 @@ class LoginSetUp:
 
     login: str
     host: str
-    admission: Admission
+    admission: LoginAnswer
     how: str
     """By which authentication it is let in, encrypted or not; else the server's words."""
 
