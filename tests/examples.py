@@ -1,6 +1,6 @@
 """How much of what could be tried is tried in ``make test``; all of it in ``make soak``.
 
-A property is tried on a fifth of its examples, others each time; of values that are tried at many places each place has
+A property is tried on a third of its examples, others each time; of values that are tried at many places each place has
 one, by turns.
 """
 
@@ -12,11 +12,11 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 WHOLE = "HOTPLACE_ALL_EXAMPLES"  # set: as many as the test names
-SHARE, FEW = 5, 5
+SHARE, FEW = 3, 5
 
 
 def examples(number: int) -> int:
-    """That many, or a fifth of them; a few are always tried."""
+    """That many, or a third of them; a few are always tried."""
     return number if os.environ.get(WHOLE) else min(number, max(number // SHARE, FEW))
 
 
