@@ -68,9 +68,7 @@ COMMANDS = {
         HelpGroup.SET_UP,
         "A ledger that several agents share on PostgreSQL: its roles, and the way there.",
     ),
-    "notify": Listed(
-        "init", HelpGroup.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
-    ),
+    "notify": Listed("init", HelpGroup.SET_UP, "Try the channels of notices: webhooks, mail, programs."),
     "space": Listed(
         "space", HelpGroup.SET_UP, "Make a space on storage that the database does not use yet, once it is approved."
     ),
@@ -99,7 +97,7 @@ COMMANDS = {
     "split": Listed(
         "plan",
         HelpGroup.LOOK,
-        "Split a table into a cold part that stays and one where new rows are born, with the exact statements.",
+        "Split a table into a cold part that stays and one for new rows, with the exact statements.",
     ),
     "sizing": Listed(
         "sizing",

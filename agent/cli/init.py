@@ -197,7 +197,7 @@ notify = typer.Typer(no_args_is_help=True, epilog="Example: hotplace notify test
 app.add_typer(
     notify,
     name="notify",
-    help="Try the channels over which people are told: webhooks, mail, programs.",
+    help="Try the channels of notices: webhooks, mail, programs.",
     rich_help_panel=HelpGroup.SET_UP,
 )
 

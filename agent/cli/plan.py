@@ -391,7 +391,7 @@ def _answer(
         return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} {wait}"
     if spaces := _forgotten_spaces(ranking):
         return (
-            f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
+            f"what sessions wait for most cannot be moved: it is in {', '.join(spaces)}, for which no tier is "
             "configured (tiers: spaces)"
         )
     if missing := what_is_missing(database):
@@ -450,14 +450,14 @@ def split(
         ),
     ] = None,
     to_space: Annotated[
-        str | None, typer.Option("--to", metavar="SPACE", help="Where they are born; default: on the fastest tier.")
+        str | None, typer.Option("--to", metavar="SPACE", help="Where these are stored; default: on the fastest tier.")
     ] = None,
     close: Annotated[
         bool, typer.Option("--close", help="Of a split table: end its open part at --border, make the next behind it.")
     ] = False,
     propose: ProposeOption = False,
 ) -> None:
-    """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
+    """Split a table into a cold part that stays and one for new rows, with the exact statements."""
     session.only_reads = not propose
     seen = None if close or (column and border) else _find_seen(session, unit, column, border)
     asked = Border(column=str(column), value=str(border)) if seen is None else seen.border

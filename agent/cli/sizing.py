@@ -106,7 +106,7 @@ def show_break_even(
     out.line(f"{answer.database}: pages of {format_bytes(answer.page_bytes)} by the five-minute rule", style="bold")
     for each in answer.intervals:
         _print_break_even(out, each)
-    out.line("in the mean of all pages of a unit; spares: what the prices say, for as long as they are for")
+    out.line("reads: the mean of all pages of a unit; spares: in the currency of the prices, for the time they cover")
     out.document(answer)
 
 

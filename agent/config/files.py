@@ -64,7 +64,7 @@ def _approvals(values: dict[Any, Any]) -> Iterator[Mistake]:
         yield ("level",), message, False
     several = values.get("approvals")
     if not signed and isinstance(several, int) and several > 1:
-        message = f"{several} approvals are told apart by their keys only: set approval: signed, or approvals: 1"
+        message = f"{several} approvals are distinguished by their keys only: set approval: signed, or approvals: 1"
         yield ("approvals",), message, False
 
 

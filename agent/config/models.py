@@ -494,7 +494,7 @@ class Config(ConfigPart):
     ledger: LedgerConfig = Field(default_factory=LedgerConfig)
     metrics: MetricsConfig = Field(default_factory=MetricsConfig)
     log: LogConfig = Field(default_factory=LogConfig)
-    notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
+    notices: tuple[NoticeConfig, ...] = ()  # channels that notify people
     pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace sizing --all`
     databases: tuple[DatabaseConfig, ...]  # none where people only decide, over a ledger on a server
 

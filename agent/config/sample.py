@@ -65,9 +65,9 @@ log:                  # on standard error
 #     budget: 2 TiB                    # that their objects may fill; head-room comes on top
 #     databases: [crm, "shop-*"]       # of the ledger, those of other machines too
 
-# notices:            # channels over which people are told; try them: hotplace notify test
+# notices:            # channels that notify people; try them: hotplace notify test
 #   - name: dba-chat  # in the log and in commands
-#     events: [proposal, expiring, failed, hurt, rule, stalled, filling]   # what it is told of; all without it
+#     events: [proposal, expiring, failed, hurt, rule, stalled, filling]   # what it reports; without it all
 #     every: 60s      # between two messages at least; what came meanwhile is one message
 #     webhook:        # an HTTP POST
 #       url: {{file: /etc/hotplace/chat-url}}   # a secret: who has it can write to the channel

@@ -63,7 +63,7 @@ def canonical_name(name: str) -> str:
     canonical = name.strip().lower().partition("@")[0]
     if not _NAME.fullmatch(canonical):
         raise NameUnclear(
-            f"{name!r} cannot be told from names that look like it",
+            f"{name!r} cannot be distinguished from names that look like it",
             advice="Names of people are ASCII letters, digits and . _ + - only, with or without a host after @.",
         )
     return canonical

@@ -127,8 +127,11 @@ def effect_of(
     effect = estimate(before, after, seed, noise, may_hurt=noise is not None)
     if effect is None or control is None:
         return effect
-    known = [control.beside(each) for each in (before, after, history)]
-    beside = [_estimate_amid(*each, seed) for each in (known, [each.without_control() for each in known])]
+    was, now, days = (control.beside(each) for each in (before, after, history))
+    beside = (
+        _estimate_amid(was, now, days, seed),
+        _estimate_amid(was.without_control(), now.without_control(), days.without_control(), seed),
+    )
     found = [each for each in beside if each is not None]
     return effect if len(found) < len(beside) else replace(effect, beside=min(found, key=lambda each: each.log_change))
 

@@ -191,7 +191,7 @@ def _split_move(
     else:
         seconds = read / bytes_per_second
         stays = f"what is there stays, and {format_bytes(read)} are read once."
-        sentence = f"{where} are born in {route.to_space}; {stays}"
+        sentence = f"{where} are stored in {route.to_space}; {stays}"
     move = unweighed_move(1, route, SPLIT, tiers, bytes_per_second, sentence)
     between = copy_interval(taught, (route.name, move.from_tier, move.to_tier), seconds)
     cost = RouteCost(
@@ -205,7 +205,7 @@ def _what_moves(route: Route, seconds: float) -> str:
     size, space = format_bytes(route.bundle.size_bytes), route.to_space
     return (
         f"about {size} by the server's statistics, are moved to {space} while the table is locked for about "
-        f"{format_seconds(seconds)}, and new ones are born there; the rest stays."
+        f"{format_seconds(seconds)}, and new ones are stored there; the rest stays."
     )
 
 
@@ -251,7 +251,7 @@ def _close_answer(connector: Connector, table: str, border: str, to_space: str) 
 def _close_move(route: Route, border: str, tiers: dict[str, str], bytes_per_second: float) -> ProposedMove:
     read = sum(transfer.bytes for transfer in route.transfers if not transfer.written)
     sentence = (
-        f"{route.bundle.key} ends at {border}: {format_bytes(read)} are read once, and rows from there on are born "
+        f"{route.bundle.key} ends at {border}: {format_bytes(read)} are read once, and rows from there on are stored "
         f"in a new part in {route.to_space}."
     )
     move = unweighed_move(1, route, CLOSE_PART, tiers, bytes_per_second, sentence)

@@ -127,8 +127,8 @@ def _why_none(database: DatabaseConfig, heat: RangeHeat | None, known: UnitBorde
         return "no look at the buffer pool has found one, because looks are off (block_looks: 0%)"
     if heat is None:
         return (
-            "no look at the buffer pool has found one: units are looked into that are hot, large and not on the "
-            f"fastest tier, by an agent that watches for some hours (hotplace run --database {database.name})"
+            "no look at the buffer pool has found one: an agent that watches for some hours looks into units that are "
+            f"hot, large and not on the fastest tier (hotplace run --database {database.name})"
         )
     shape = concentrate(heat)
     where = inside_sentences(heat, shape, 0.0, database.tiers_in_use[0].name)

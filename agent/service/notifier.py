@@ -419,7 +419,7 @@ class Notifier:
             )
             return Outbox() if stored is None else read_outbox(stored[1])
         except (LedgerCorrupt, ValueError, TypeError, KeyError, AttributeError) as error:
-            log.warning("notices begin anew", error=str(error))
+            log.warning("notices start over", error=str(error))
             return Outbox()
 
     def take_turn(self, facts: Iterable[NoticeFacts]) -> None:

@@ -74,16 +74,16 @@ KNEE_MEANS = (
     "from there the next object saves less by the byte than the average of the database"
 )
 QUEUES_MEAN = (
-    "savings reckon with the queues that remain, while as many sessions as now ask again the sooner; "
+    "savings take the remaining queues into account, with as many sessions as now, which ask again sooner; "
     "between: with queues as long as they are, and if no more work came however short they got"
 )
 QUEUES_OPEN = (
-    "savings reckon with the queues that remain, while as much work arrives as now, as hours or outcomes show; "
+    "savings take the remaining queues into account, with as much work arriving as now, as hours or outcomes show; "
     "between: with queues as long as they are, and the same"
 )
 QUEUES_EITHER = (
-    "savings reckon with the queues that remain, if clients ask as soon as they are answered, which is not known yet; "
-    "between: with queues as long as they are, and if work arrives by itself"
+    "savings take the remaining queues into account, if clients ask as soon as they are answered, which is not known "
+    "yet; between: with queues as long as they are, and if work arrives by itself"
 )
 QUEUES_UNKNOWN = (
     "savings are at today's latencies: sessions are not counted here, "

@@ -119,7 +119,8 @@ def _relief(proposal: Proposal) -> Iterator[tuple[str, str]]:
     if seconds <= -1.0:
         yield "queues", f"what is on faster storage already may cost {format_wait(-seconds)} more"
     elif seconds >= 1.0:
-        yield "queues", f"what stays may be spared another {format_wait(seconds)}, if no more work comes"
+        saved = f"shorter queues may save another {format_wait(seconds)}"
+        yield "queues", f"{saved} for objects that stay, if no more work comes"
 
 
 def _ceiling(ratio: float | None) -> str:

@@ -159,7 +159,7 @@ class Output:
         table, left_out = _terminal().build_table(columns, cells, self._out.width, whole=bool(titles))
         self._out.print(table)
         if left_out:
-            self.line(f"no room for {', '.join(left_out)}: --wide shows all", style="dim")
+            self.line(f"hidden to fit: {', '.join(left_out)} (--wide)", style="dim")
 
     def _print_aligned(self, lines: Iterable[str]) -> None:
         if not self.terminal:

@@ -121,7 +121,7 @@ def _who_else_writes(place: Path, status: os.stat_result, owners: Collection[int
     if not status.st_mode & stat.S_IWGRP:
         return ""
     if _has_access_list(place):  # then these bits are its mask: some user or group of the list may write
-        return "somebody in its access control list"
+        return "someone in its access control list"
     own = _is_own_group(status.st_gid, status.st_uid, owners)
     return "" if own else f"its group {_group_name(status.st_gid)}"
 

@@ -40,7 +40,7 @@ _ALL_RIGHTS = re.compile(
     r"|\bgrant\s+(?:dba|replication)\b|\balter\s+role\s+\S+\s+replication\b|\bgrant\s+\"?pg_(?:execute|write|read)_",
     re.IGNORECASE,
 )
-ASK = "What would mend it gives away too much to be printed: ask whoever administers the server."
+ASK = "What would mend it gives away too much to be printed: ask the administrator of the server."
 _NAMED_RIGHT = "the right that it names"
 
 

@@ -281,6 +281,16 @@ def _statement(block: str) -> NotedStatement:
     return NotedStatement("\n".join(lines[len(notes) :]), " ".join(note.removeprefix("-- ") for note in notes))
 
 
+def figures_of_session(rows: Sequence[Row]) -> OwnReads:
+    """Of the one row of a question ``session``: blocks, and seconds.
+
+    >>> figures_of_session([(7, 0.25)])
+    OwnReads(blocks=7.0, seconds=0.25)
+    """
+    ((blocks, seconds),) = rows
+    return OwnReads(blocks=float(blocks), seconds=float(seconds))
+
+
 def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
     """The proof by ``PACKAGE.proof``: its functions ``queries``, ``of_other_versions``, ``open_session``, ``names``.
 
@@ -302,5 +312,5 @@ def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
         of_other_versions=lambda version: texts().of_other_versions(version),
         open_session=open_session,
         routes=routes,
-        own_reads=lambda rows: texts().own_reads(rows),
+        own_reads=lambda rows: getattr(texts(), "own_reads", figures_of_session)(rows),
     )

@@ -179,8 +179,8 @@ CHECKS = (
         "lease_lock",
         (
             CheckCase(WARNING, "lease_lock_taken",
-                      "{stranger}, has the lock that keeps agents apart and is no session of this login: nobody is "
-                      "kept from acting",
+                      "{stranger}, has the lock that keeps agents apart and is no session of this login: no agent "
+                      "is kept from acting",
                       "Have it let go of the lock (pg_advisory_unlock_all), or end it (pg_terminate_backend).",
                       when="stranger", about_moving=True, values={"session": "{stranger}"}),
             CheckCase(OK, "lease_lock", "the lock that keeps agents apart is free or an agent's", about_moving=True),

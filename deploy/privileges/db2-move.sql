@@ -3,7 +3,7 @@
 --
 --   db2 connect to APP && db2 -tvf db2-move.sql
 --
--- Run it as somebody with DBADM and ACCESSCTRL.
+-- Run it as a user with DBADM and ACCESSCTRL.
 
 -- ADMIN_MOVE_TABLE (move_by: table or both). SQLADM is the smaller of the two authorities it accepts.
 GRANT SQLADM ON DATABASE TO USER HOTMOVE;

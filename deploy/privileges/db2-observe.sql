@@ -2,7 +2,7 @@
 --
 --   db2 connect to APP && db2 -tvf db2-observe.sql
 --
--- Run it once as an instance owner or somebody with ACCESSCTRL, DBADM and CREATETAB. The user is one of the operating
+-- Run it once as an instance owner or a user with ACCESSCTRL, DBADM and CREATETAB. The user is one of the operating
 -- system or of LDAP, written here as HOTPLACE: change it throughout if yours is called otherwise.
 -- None of these functions is granted to PUBLIC, but DB_MEMBERS unless the database is RESTRICTIVE. Nothing here shows a row of any table.
 

@@ -8,7 +8,7 @@
 :on error exit
 USE [$(database)];
 GO
--- To build indexes of the schema's tables anew on another filegroup. There is no narrower right in any version.
+-- To rebuild indexes of the schema's tables on another filegroup. There is no narrower right in any version.
 GRANT ALTER ON SCHEMA::[$(schema)] TO [$(login)];
 -- To move single partitions and large objects, which need a partition scheme. Leave it out if neither is wanted.
 GRANT ALTER ANY DATASPACE TO [$(login)];

@@ -3,6 +3,7 @@
 An instance is that of the planner anchors: reads by Zipf 1.1 and log-normal sizes, fast storage filled by density, then
 a fifth of the units exchange their heat; a plan may copy a tenth of the fast tier's bytes, copies cost, one unit in a
 hundred is pinned where it is. Light tails: sigma 1.8, heavy tails: 2.8. With three tiers the middle one holds 20 %.
+With four each but the slowest has two spaces, and each space is a place of its own.
 
 The referee states the same instance as a mixed integer program - one binary per unit and tier it may go to - from the
 columns alone, and gives it to HiGHS (scipy). It judges where everything ends and, of the way there, one thing
@@ -17,6 +18,7 @@ It may be a little more than orders reach, where two units change places that ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +41,11 @@ COST_SPREAD = 24 * 3600.0  # s over which a copy's cost is counted against its g
 SPEEDS = {
     2: (("ssd", 0.0002), ("hdd", 0.0055)),
     3: (("nvme", 0.0001), ("ssd", 0.0005), ("hdd", 0.0055)),
+    4: (("nvme", 0.0001), ("ssd", 0.0005), ("sas", 0.0030), ("hdd", 0.0055)),
 }
+FOUR_SHARES = (0.05, 0.10, 0.20)  # of all bytes, of all tiers of four but the slowest
+SEVERAL = (2, 2, 2, 1)  # spaces of each of four tiers, the first of two with three fifths of the room
+FIRST_OF_TWO = 0.6
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,11 @@ class Instance:
     situation: Situation
     settings: PolicySettings
     size: F64
-    tier: I64
+    tier: I64  # place of each unit
     movable: Bools
-    wait: F64  # (tiers, n) seconds per hour
+    wait: F64  # (places, n) seconds per hour; a place is a tier, or one of several spaces of it
     cost: F64  # (n,) seconds per hour that a move is charged
-    capacity: F64  # (tiers - 1,) bytes; the slowest takes everything
+    capacity: F64  # (places - 1,) bytes; the slowest takes everything
 
     @property
     def budget(self) -> float:
@@ -63,7 +69,7 @@ class Instance:
 
     @property
     def free(self) -> F64:
-        """Bytes free in each tier but the slowest before anything moves. Shape ``(tiers - 1,)``."""
+        """Bytes free in each place but the slowest before anything moves. Shape ``(places - 1,)``."""
         return self.capacity - np.bincount(self.tier, weights=self.size, minlength=len(self.wait))[:-1]
 
     def value(self, plan: PlannedPlan) -> float:
@@ -72,10 +78,10 @@ class Instance:
         Checks budget and capacity, and that nothing moves twice or before there is room for it.
         """
         tier = self.tier.copy()
-        names = [name for name, _ in SPEEDS[len(self.wait)]]
+        names = [space.name for space in self.situation.spaces]
         free = np.append(self.free, np.inf)
         for move in plan.moves:
-            (row,), to = move.rows, names.index(move.to_tier)
+            (row,), to = move.rows, names.index(move.to_space)
             assert self.movable[row]
             assert tier[row] == self.tier[row] != to
             assert self.size[row] <= free[to]
@@ -97,13 +103,14 @@ class Answer:
 
 
 def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
-    """One instance, always the same for a seed."""
+    """One instance, always the same for a seed; with four tiers each but the slowest has two spaces."""
     random = np.random.default_rng(seed)
     mebibytes = np.exp(random.normal(0.0, sigma, units)) * 8
     size = (np.minimum(mebibytes, np.quantile(mebibytes, 0.9999)) * 2**20).astype(np.int64) + 8192
     falling = np.arange(1, units + 1, dtype=np.float64) ** -1.1
     reads = random.permutation(falling) * (READS_PER_SECOND / falling.sum())
-    shares = (FAST_SHARE,) if tiers == 2 else (THREE_FAST_SHARE, MIDDLE_SHARE)
+    tier_of = np.repeat(np.arange(tiers), SEVERAL) if tiers == len(SEVERAL) else np.arange(tiers)
+    shares = {2: (FAST_SHARE,), 3: (THREE_FAST_SHARE, MIDDLE_SHARE), 4: _of_spaces(FOUR_SHARES)}[tiers]
     capacity = np.floor(np.array(shares) * size.sum())
     tier = _by_density(size, reads, capacity)
     exchanged = random.choice(units, int(units * EXCHANGED), replace=False)
@@ -120,9 +127,9 @@ def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
         maximum_bytes=int(BUDGET * capacity[0]),
         horizon_seconds=THERE_AND_BACK * COST_SPREAD,
     )
-    latency = np.array([seconds for _, seconds in SPEEDS[tiers]])
+    latency = np.array([seconds for _, seconds in SPEEDS[tiers]])[tier_of]
     return Instance(
-        situation=_situation(size, tier, reads, capacity, movable, tiers),
+        situation=_situation(size, tier, reads, capacity, movable, tiers, tier_of),
         settings=settings,
         size=size.astype(np.float64),
         tier=tier,
@@ -131,6 +138,11 @@ def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
         cost=size / settings.copy_bytes_per_second * (3600.0 / COST_SPREAD),
         capacity=capacity,
     )
+
+
+def _of_spaces(shares: Sequence[float]) -> tuple[float, ...]:
+    """Shares of tiers as shares of their two spaces."""
+    return tuple(share * part for share in shares for part in (FIRST_OF_TWO, 1 - FIRST_OF_TWO))
 
 
 def _by_density(size: I64, reads: F64, capacity: F64) -> I64:
@@ -143,19 +155,19 @@ def _by_density(size: I64, reads: F64, capacity: F64) -> I64:
     return tier
 
 
-def _situation(size: I64, tier: I64, reads: F64, capacity: F64, movable: Bools, tiers: int) -> Situation:
+def _situation(size: I64, place: I64, reads: F64, capacity: F64, movable: Bools, tiers: int, tier_of: I64) -> Situation:
     rates = np.zeros((SIGNALS, len(size)))
     rates[Signal.LOGICAL_READ] = reads * 5
     rates[Signal.SYNC_READ] = reads
-    held = np.bincount(tier, weights=size, minlength=tiers).astype(np.int64)
-    names = [name for name, _ in SPEEDS[tiers]]
+    held = np.bincount(place, weights=size, minlength=len(tier_of)).astype(np.int64)
+    names = [f"{SPEEDS[tiers][tier][0]}{at}" for at, tier in enumerate(tier_of.tolist())]
     return Situation(
         units=UnitTable(
             physical_id=np.arange(len(size), dtype=np.int64),
             key=[f"public.t{at}" for at in range(len(size))],
             kind=np.zeros(len(size), dtype=np.int8),
             size_bytes=size,
-            space=tier.astype(np.int32),
+            space=place.astype(np.int32),
             bundle=np.arange(len(size), dtype=np.int64),
             parent=np.full(len(size), NO_PARENT, dtype=np.int64),
         ),
@@ -166,10 +178,10 @@ def _situation(size: I64, tier: I64, reads: F64, capacity: F64, movable: Bools, 
         ),
         tiers=tuple(
             Tier(name=name, speed=TierSpeed(random_read_seconds=s, sequential_read_seconds=s / 10, write_seconds=s),
-                 spaces=(name,))
-            for name, s in SPEEDS[tiers]
+                 spaces=tuple(own for own, of in zip(names, tier_of.tolist(), strict=True) if of == tier))
+            for tier, (name, s) in enumerate(SPEEDS[tiers])
         ),
-        tier_of_space=np.arange(tiers, dtype=np.int32),
+        tier_of_space=tier_of.astype(np.int32),
         pin=np.zeros(len(size), dtype=np.int8),
         cooling_seconds=np.where(movable, 0.0, 1e6),  # pinned where it is
         database=DatabaseDemand(),

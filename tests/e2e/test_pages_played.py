@@ -309,7 +309,7 @@ def test_a_ledger_is_divided_among_roles(servers: LedgerServers, tmp_path: Path)
                 dba.execute(script.encode())
         agent = place.model_copy(update={"user": "agent1"})
         with Ledger.open(agent, SystemClock(), anchors=tmp_path / "anchors", create=False) as ledger:
-            assert ledger.owned_databases() == {"shop", "crm"}
+            assert ledger.owned_databases() == frozenset({"shop", "crm"})
             assert ledger.audit.verify().ok
             ledger.leases.take("shop")
 

@@ -465,7 +465,7 @@ def test_a_name_that_looks_like_another_signs_nothing(ledger: Ledger, signers: S
     """A letter of another alphabet would make two people of one."""
     signers.path.write_text(people[0].line.replace("anna ", "\u0430nna ", 1))
     number = propose(ledger)
-    with pytest.raises(Exception, match="cannot be told from names that look like it"):
+    with pytest.raises(Exception, match="cannot be distinguished from names that look like it"):
         sign(ledger, number, people[0])
 
 
@@ -490,7 +490,7 @@ def test_who_asked_under_a_name_of_another_alphabet_is_not_known(ledger: Ledger,
     """It could be anybody who may sign, so two signatures do not help."""
     ledger.use_rule(ApprovalRule(signers, 2))
     number = propose(ledger, asked_by="\u0430nna")
-    with pytest.raises(NotSigned, match="cannot be told who asked"):
+    with pytest.raises(NotSigned, match="who asked for this is not known"):
         sign(ledger, number, people[0])
 
 

@@ -391,7 +391,7 @@ def test_each_move_is_signed_by_so_many_people(
 
 def test_who_asked_under_a_name_that_is_none_could_be_anybody() -> None:
     """Where two have to sign, that is a fault; where one is enough, nobody asks for it."""
-    assert "cannot be told" in signatures_fault([ANNA, BERT], a_row(), 2, "\u0430nna")
+    assert "cannot be distinguished" in signatures_fault([ANNA, BERT], a_row(), 2, "\u0430nna")
     assert signatures_fault([ANNA], a_row(), 1, "\u0430nna") == ""
     with pytest.raises(NameUnclear):
         missing_people([ANNA, BERT], [1], 2, "\u0430nna")

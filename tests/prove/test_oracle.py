@@ -12,12 +12,14 @@ import pytest
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.studies.prove import moving
+from agent.studies.prove import moving, truth
 from agent.studies.prove.claims import ClaimFinding, ProofPage, Result
 from agent.studies.prove.run import Order, prove
 from agent.studies.prove.script import ProofRefused, Script, script_of
 from connectors.kit.proving import Proof, Scratch
+from connectors.model.observation import Catalog, Demand, Interval
 from connectors.oracle.claims.proof import LICENSED
+from connectors.oracle.connector import OracleConnector
 from connectors.oracle.engine import ENGINE
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, User
@@ -163,3 +165,37 @@ def test_views_that_need_a_licence_are_not_asked() -> None:
     assert LICENSED.isdisjoint(script.queries)
     assert not [text for _, text in script.statements() if "DBA_HIST" in text or "DBA_ILM" in text]
     assert "units" in script.queries
+
+
+TRUTH = ("reads look-ups", "wait look-ups", "reads a scan", "wait a scan")
+
+
+def test_reads_and_waits_of_objects_are_what_the_session_counted(place: Place) -> None:
+    """V$MYSTAT and V$SESSION_EVENT against the connector: look-ups through the index, and a scan; 1,500 blocks each."""
+    found = place.prove(place.script("truth"))
+    assert [(code, found[code].evidence) for code in TRUTH if found[code].result is not Result.SEEN] == []
+    assert "1,500 blocks; the session counted 1,500" in found["reads a scan"].evidence
+
+
+def test_a_wrong_factor_of_the_connector_is_contradicted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demand that counts a tenth too much in reads and waits."""
+    classify = OracleConnector.classify
+
+    def wrong(connector: OracleConnector, interval: Interval, catalog: Catalog) -> Demand:
+        demand = classify(connector, interval, catalog)
+        waited = None if demand.waited is None else demand.waited * 1.1
+        return replace(demand, rates=demand.rates * 1.1, waited=waited)
+
+    monkeypatch.setattr(OracleConnector, "classify", wrong)
+    monkeypatch.setattr(truth, "MOST_TRIES", 1)
+    found = place.prove(place.script("truth"))
+    assert {found[code].result for code in TRUTH} == {Result.CONTRADICTED}
+
+
+def test_without_the_procedure_nothing_is_said_about_waits(place: Place) -> None:
+    """The DBA has installed none that flushes: not tried, with the server's own words."""
+    place.lab.database.users[OWNER].grants.discard(("EXECUTE", "HOTPLACE_FLUSH.FLUSH_CACHE"))
+    found = place.prove(place.script("truth"))
+    assert {found[code].result for code in TRUTH} == {Result.NOT_TRIED}
+    assert "what is in memory could not be flushed" in found["wait look-ups"].evidence
+    assert "PLS-00201" in found["wait look-ups"].evidence

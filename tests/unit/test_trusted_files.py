@@ -128,7 +128,7 @@ def test_an_access_list_lets_others_write(file: Path) -> None:
         os.setxattr(file, "system.posix_acl_access", packed)
     except OSError:
         pytest.skip("a file system without access control lists")
-    assert find_fault(file) == f"{file} can be written by somebody in its access control list"
+    assert find_fault(file) == f"{file} can be written by someone in its access control list"
 
 
 def test_links_are_followed_step_by_step(file: Path, tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def anchor_fault(reading: Reading, anchor: Anchor, source: str) -> str:
         return f"{source} speaks of another ledger"
     found = hash_of_row(reading, anchor.row)
     if found is None:
-        return f"it has no audit row {anchor.row}, of which {source} speaks: it was cut, or is an older copy"
+        return f"it has no audit row {anchor.row}, which {source} names: it was cut, or is an older copy"
     if found != anchor.hash:
-        return f"audit row {anchor.row} is not the one of which {source} speaks: the chain was rewritten"
+        return f"audit row {anchor.row} is not the one that {source} names: the chain was rewritten"
     return ""

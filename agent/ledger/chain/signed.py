@@ -345,7 +345,7 @@ def _is_by_asker(signature: Signature, askers: Collection[str]) -> bool:
     try:
         return any(not names_of_asker(who).isdisjoint(signature.names) for who in askers if who)
     except NameUnclear as error:
-        raise NotSigned(f"it cannot be told who asked for this: {error}", advice=error.advice) from error
+        raise NotSigned(f"who asked for this is not known for certain: {error}", advice=error.advice) from error
 
 
 def missing_signatures(
@@ -359,7 +359,7 @@ def missing_signatures(
     try:
         return missing_people(signatures, moves, needed, asked_by)
     except NameUnclear as error:
-        raise NotSigned(f"it cannot be told who asked for this: {error}", advice=error.advice) from error
+        raise NotSigned(f"who asked for this is not known for certain: {error}", advice=error.advice) from error
 
 
 def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow, story: Story, asked_by: str) -> str:

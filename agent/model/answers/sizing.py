@@ -176,7 +176,7 @@ class UnitOnWrongSide:
     seconds_between_reads: float
     """Of one of its pages that reach storage, in the mean; null: it is not read."""
     spares: float
-    """By the prices, for as long as they are for."""
+    """In the currency of the prices, for the time that they cover."""
 
 
 @answer

@@ -18,6 +18,7 @@ import numpy as np
 
 from agent.config.models import DatabaseConfig
 from agent.studies.prove.bench import Bench
+from agent.studies.prove.claims import LOST
 from connectors.kit.contract import Connector, HotplaceError
 from connectors.kit.proving import TRUTH, Case, KnownLoad, OwnReads, ProofSession, known_loads
 from connectors.model.formatting import format_seconds
@@ -101,8 +102,7 @@ def compare(bench: Bench, case: Case, load: KnownLoad) -> Compared:
         ConnectorError: a statement failed.
     """
     assert case.purpose == TRUTH, "others have no known loads"
-    for statement in case.part("flush"):
-        bench.session.run(statement.sql)
+    _flush(bench, case)
     connector = bench.watch.connector
     session = bench.open_session()
     try:
@@ -121,6 +121,17 @@ def compare(bench: Bench, case: Case, load: KnownLoad) -> Compared:
             f"of {load.blocks:,} blocks {true.blocks:,.0f} came from storage: the flush left the others in memory"
         )
     return Compared(load=load, said=said_of(bench.database, connector, interval, load.keys), true=true)
+
+
+def _flush(bench: Bench, case: Case) -> None:
+    """Let the server forget what it has in memory."""
+    try:
+        for statement in case.part("flush"):
+            bench.session.run(statement.sql)
+    except LOST:
+        raise
+    except HotplaceError as error:
+        raise CannotCompare(f"what is in memory could not be flushed: {error}") from error
 
 
 def _warm(bench: Bench, session: ProofSession, case: Case) -> None:

@@ -97,7 +97,7 @@ def test_a_forgotten_space_is_the_answer(patient: Site) -> None:
     patient.database["tiers"] = [{"name": "ssd", "spaces": ["ssd"]}]
     patient.write()
     said = patient.good("plan", "--observe", "0.3").out
-    assert said.startswith("nothing can be moved of what sessions wait for most: it is in hdd, for which no tier is")
+    assert said.startswith("what sessions wait for most cannot be moved: it is in hdd, for which no tier is")
     assert "(tiers: spaces)" in said.splitlines()[0]
 
 

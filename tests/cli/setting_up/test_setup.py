@@ -106,3 +106,36 @@ def test_a_name_is_read_back_as_it_was(text: str) -> None:
     import yaml
 
     assert yaml.safe_load(f"[{scalar(text)}]") == [text]
+
+
+def test_a_person_is_asked_for_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question with what is usual; an empty answer takes that. The script is handed over where it is not run."""
+    monkeypatch.setattr("agent.cli.setup.interactive", lambda: True)
+    path = tmp_path / "x.yaml"
+    answers = "app, shop\n\n\n\napp_owner\nn\nn\n"
+    done = run_here("setup", "postgresql", "--port", "1", "--output", str(path), typed=answers)
+    asked = [
+        "databases of that server",
+        "[this machine]",
+        "spaces on fast storage",
+        "[pg_default]",
+        "[none: only watch]",
+    ]
+    assert [at for at in map(done.err.find, asked) if at >= 0] == sorted(map(done.err.find, asked))
+    assert done.code == 5, "no server listens there, and it says what to allow"
+    assert "no way lets hotplace_move in" in done.err
+    assert "pg_hba.conf" in done.err
+    config = load(path)
+    assert [(each.name, [tier.spaces[0].name for tier in each.tiers]) for each in config.databases] == [
+        ("app", ["ssd", "pg_default"]), ("shop", ["ssd", "pg_default"]),
+    ]  # fmt: skip
+    assert {each.name for each in tmp_path.iterdir()} == {"x.yaml", "watch.password", "move.password", "setup.sql"}
+    assert "\\set owner 'app_owner'" in (tmp_path / "setup.sql").read_text()
+
+
+def test_answers_that_end_are_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is needed is asked again, not for ever; nothing is written."""
+    monkeypatch.setattr("agent.cli.setup.interactive", lambda: True)
+    done = run_here("setup", "postgresql", "--output", str(tmp_path / "x.yaml"), typed="\n\n")
+    assert (done.code, list(tmp_path.iterdir())) == (2, [])
+    assert "the answers ended" in done.err

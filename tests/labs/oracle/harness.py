@@ -151,7 +151,7 @@ class OracleHarness:
         rights = {"CREATE TABLE", "SELECT ANY DICTIONARY"}
         quotas = {self.source_space: UNLIMITED, self.target_space: UNLIMITED}
         user = self.database.add_user(name, PASSWORD, privileges=rights, quotas=quotas)
-        user.grants.add(("EXECUTE", "SYS.DBMS_LOCK"))
+        user.grants |= {("EXECUTE", "SYS.DBMS_LOCK"), ("EXECUTE", "HOTPLACE_FLUSH.FLUSH_CACHE")}
         return user
 
     def drop(self, table: PlayTable) -> None:

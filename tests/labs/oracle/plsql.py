@@ -84,6 +84,13 @@ def _call(session: EmulatedSession, package: str, name: str, given: dict[str, st
         if ("EXECUTE", "SYS.DBMS_LOCK") not in session.user.grants:
             raise OracleError(6550, "line 1, column 7: PLS-00201: identifier 'SYS.DBMS_LOCK' must be declared")
         return _lock(session, name, str(given.get("id", given.get("0"))))
+    if (package, name) == ("HOTPLACE_FLUSH", "FLUSH_CACHE"):
+        if ("EXECUTE", "HOTPLACE_FLUSH.FLUSH_CACHE") not in session.user.grants:
+            raise OracleError(
+                6550, "line 1, column 7: PLS-00201: identifier 'HOTPLACE_FLUSH.FLUSH_CACHE' must be declared"
+            )
+        session.database.flush_cache()
+        return None
     if package == "DBMS_STATS" and name == "GATHER_TABLE_STATS":
         owner, table = (given.get(key, given.get(str(at))) for at, key in enumerate(("ownname", "tabname")))
         _gather(session, _identifier(str(owner)), _identifier(str(table)))

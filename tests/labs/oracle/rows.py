@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
 import sqlglot
 from sqlglot import exp
 
@@ -22,6 +23,7 @@ from tests.labs.oracle.views.rewrite import (
     ERRORS,
     LEVEL,
     LEVELS,
+    ROW_NUMBER,
     Asking,
     Visit,
     name_in_duck,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
     from tests.labs.oracle.session import EmulatedSession
 
-NUMBER = "row#"  # the column that numbers rows
+NUMBER = ROW_NUMBER
 IN_ROW = 4000  # bytes up to which a LOB is stored with its row
 HEIGHT = 2  # blocks of an index that a look-up reads
 BLOCK_HEAD, ROW_HEAD, LOCATOR, ENTRY_HEAD = 100, 3, 40, 12
@@ -214,8 +216,9 @@ class Rows:
         for index in table.indexes:
             index.rows, index.analyzed = table.rows, table.analyzed
 
-    def count_visits(self, visits: Sequence[Visit], instance: int) -> None:
-        """Logical reads of a query: a block of the table for each row that an index finds, else every used block."""
+    def count_visits(self, visits: Sequence[Visit], session: EmulatedSession) -> None:
+        """Reads of a query: a block of the table for each row that an index finds, else every used block."""
+        instance = session.instance
         with self._database.changed:
             for visit in visits:
                 owner, _, name = visit.table.partition(".")
@@ -224,12 +227,25 @@ class Rows:
                 if index is None:
                     for segment in table.segments or table.indexes[0].segments:
                         self._database.count(segment, instance, {"logical reads": segment.used})
+                        blocks = np.arange(segment.used, dtype=np.int64)
+                        self._database.visit(segment, blocks, session.counted, scanned=True, instance=instance)
                     continue
                 reads = int(self._run(visit.count)[0][0])
                 self._database.count(index.segments[0], instance, {"logical reads": HEIGHT * reads})
                 if table.segments:
                     self._database.count(table.segments[0], instance, {"logical reads": reads})
+                self._fetch(visit, (*index.segments[:1], *table.segments[:1]), table, session)
             self._database.touch()
+
+    def _fetch(self, visit: Visit, segments: Sequence[Segment], table: Table, session: EmulatedSession) -> None:
+        """The blocks of those rows, one after the other; rows and keys lie in the order in which they were inserted."""
+        if not any(segment.data_object_id in self._database.flushed for segment in segments):
+            return
+        numbers = np.array([number for (number,) in self._run(visit.rows)], dtype=np.int64)
+        most = max(1, self.count(table))
+        for segment in segments:
+            blocks = np.minimum(numbers - 1, most - 1) * segment.used // most
+            self._database.visit(segment, blocks, session.counted, scanned=False, instance=session.instance)
 
     def _run(self, sql: str) -> list[Any]:
         with self._lock, telling(ERRORS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
@@ -47,6 +48,7 @@ class EmulatedSession:
         self.transaction = 0  # number of the open one
         self.transaction_started = self.now()
         self._uncommitted: set[int] = set()  # tables and partitions locked by an open transaction
+        self.counted: Counter[str] = Counter()  # by this session: blocks read, waits, and their microseconds ("/us")
         self._undo: list[Undo] = []  # what takes its changes of rows back
         self._ddl_locks: set[int] = set()
         self._stop: tuple[int, str] | None = None

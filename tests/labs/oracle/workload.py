@@ -17,6 +17,7 @@ from tests.labs.oracle.redo import Destination, Redo
 from tests.labs.oracle.statements import Statement
 from tests.labs.oracle.views.licensed import Snapshot
 
+READ_MICROSECONDS, SCAN_MICROSECONDS = 5000, 20_000  # of a block alone, and of a multiblock read
 SCAN_BLOCKS = 128  # multiblock reads of 1 MB
 LOOKUP_MICROSECONDS = 50  # of a processor, for a look-up
 SWITCH_MICROSECONDS = 50  # from the end of a log write until its session runs again
@@ -43,6 +44,7 @@ class Workload(CachedWork):
         self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
 
         self.redo = Redo(destinations=[Destination(2 + number) for number in range(quirks.standbys)])
+        self.flushed: set[int] = set()  # data objects; what statements have made lies in the cache until a flush
         self.remembered: list[dict[str, Statement]] = [{} for _ in range(quirks.instances)]  # V$SQLSTATS, by text
 
     def touch(self) -> None:
@@ -90,6 +92,34 @@ class Workload(CachedWork):
             self.statistics[instance - 1]["session logical reads"] += hits
             self.touch()
         return missed
+
+    def flush_cache(self) -> None:
+        """ALTER SYSTEM FLUSH BUFFER_CACHE, in every instance."""
+        with self.changed:
+            for cache in self.caches:
+                cache.clear()
+            self.flushed = {segment.data_object_id for segment in self.segments()}
+            self.touch()
+
+    def visit(self, segment: Segment, blocks: I64, own: Counter[str], *, scanned: bool, instance: int) -> None:
+        """Blocks that a query needs: what a flush has left out of the cache is read, and waited for by its session.
+
+        Args:
+            segment: theirs; nothing happens where it was not flushed.
+            blocks: in the order in which they are needed.
+            own: what the session counts.
+            scanned: up to SCAN_BLOCKS with one call, else one by one.
+            instance: of the session.
+        """
+        missed = self.bring_in(segment, blocks, instance) if segment.data_object_id in self.flushed else 0
+        if not missed:
+            return
+        calls = -(-missed // SCAN_BLOCKS) if scanned else missed
+        event = "db file scattered read" if scanned else "db file sequential read"
+        micro = calls * (SCAN_MICROSECONDS if scanned else READ_MICROSECONDS)
+        self.count(segment, instance, {"physical reads": missed, "physical read requests": calls})
+        self._wait(segment, instance, event, calls, missed, micro)
+        own.update({"physical reads": missed, event: calls, f"{event}/us": micro})
 
     def change_blocks(self, segment: Segment, blocks: I64, *, instance: int = 1) -> None:
         """Rows in these blocks are changed; the database writer comes later."""

@@ -100,6 +100,26 @@ def sysstat(db: EmulatedDatabase, instance: int) -> Rows:
         yield {"STATISTIC#": at, "NAME": name, "VALUE": db.statistics[instance - 1][name], "CON_ID": WHOLE}
 
 
+def statistic_names(_: EmulatedDatabase, __: int) -> Rows:
+    """V$STATNAME."""
+    yield from ({"STATISTIC#": at, "NAME": name, "CON_ID": WHOLE} for at, name in enumerate(_SYSSTAT))
+
+
+def own_counters(session: EmulatedSession, view: str) -> Rows:
+    """V$MYSTAT, and of V$SESSION_EVENT the rows of the session that asks."""
+    counted, own = session.counted, {"SID": session.session_id, "CON_ID": container_id(session.database)}
+    if view == "V$MYSTAT":
+        yield from ({**own, "STATISTIC#": at, "VALUE": counted[name]} for at, name in enumerate(_SYSSTAT))
+        return
+    for event in _EVENTS:
+        if counted[event]:
+            micro = counted[f"{event}/us"]
+            yield {
+                **own, "EVENT": event, "TOTAL_WAITS": counted[event], "TIME_WAITED": micro // 10_000,
+                "TIME_WAITED_MICRO": micro, "WAIT_CLASS": _WAIT_CLASS.get(event, "User I/O"),
+            }  # fmt: skip
+
+
 def con_sysstat(db: EmulatedDatabase, instance: int) -> Rows:
     """V$CON_SYSSTAT."""
     yield from ({**row, "CON_ID": container_id(db)} for row in sysstat(db, instance))
@@ -356,6 +376,7 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$TEMPSTAT": tempstat,
     "V$IOSTAT_FILE": iostat_file,
     "V$SYSSTAT": sysstat,
+    "V$STATNAME": statistic_names,
     "V$CON_SYSSTAT": con_sysstat,
     "V$SYSTEM_EVENT": system_event,
     "V$CON_SYSTEM_EVENT": con_system_event,

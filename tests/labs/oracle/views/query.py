@@ -16,7 +16,7 @@ from tests.labs.oracle.model import Quirks
 from tests.labs.oracle.rows import Rows
 from tests.labs.oracle.views.cached import buffers
 from tests.labs.oracle.views.dictionary import DICTIONARY
-from tests.labs.oracle.views.performance import PERFORMANCE, product, segstat
+from tests.labs.oracle.views.performance import PERFORMANCE, own_counters, product, segstat
 from tests.labs.oracle.views.rewrite import ERRORS, Prepared, prepare, refuse
 from tests.labs.sql.duck import store, telling
 from tests.labs.tns.backend import Answer, Bind, Column, OracleError
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 Shows = tuple[int, int, Quirks]
 EVERYONE = frozenset(("DUAL", "SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION"))
-VOLATILE = frozenset(("V$SESSION", "V$SESSION_LONGOPS", "V$LOCK", "V$LOCKED_OBJECT", "V$TRANSACTION"))
+OF_SESSION = frozenset(("V$MYSTAT", "V$SESSION_EVENT"))  # what the session that asks has counted
+VOLATILE = frozenset(
+    ("V$MYSTAT", "V$SESSION_EVENT", "V$SESSION", "V$SESSION_LONGOPS", "V$LOCK", "V$LOCKED_OBJECT", "V$TRANSACTION")
+)
 BY_COLUMNS = {"V$SEGSTAT": segstat, "V$BH": buffers}
 MOST_ANSWERS = 200
 COUNTED = " row"  # no query can name it
@@ -79,7 +82,7 @@ class Engine:
                     self._load(session, name, prepared)
             answer = self._answered(prepared, {k: v for k, v in values.items() if f"${k}" in prepared.sql})
         if prepared.visits:
-            self.rows.count_visits(prepared.visits, session.instance)
+            self.rows.count_visits(prepared.visits, session)
         return answer
 
     def _answered(self, prepared: Prepared, values: dict[str, Any]) -> Answer:
@@ -147,6 +150,8 @@ class Engine:
         database, instances = self._database, range(1, self._database.quirks.instances + 1)
         if name in EVERYONE:
             return _transposed(_own_rows(session, name), shown, wanted)
+        if name in OF_SESSION:
+            return _transposed(list(own_counters(session, name)), shown, wanted)
         if name.startswith(("DBA_", "CDB_")):
             rows = DICTIONARY.get("DBA_" + name[4:])
             if rows is None:

@@ -29,6 +29,7 @@ MOST_KEPT = 2000
 _REFUSED = (exp.Connect, exp.Lateral, exp.Unnest, exp.MatchRecognize)
 
 
+ROW_NUMBER = "row#"  # the column of a table in DuckDB that numbers its rows
 Contexts = Callable[[str, str], str | None]
 
 
@@ -47,6 +48,7 @@ class Visit:
     table: str  # OWNER.NAME
     compared: frozenset[str]  # columns that have to equal something
     count: str  # a query that counts the rows which it looks at so
+    rows: str  # a query of the numbers of these rows, in the order in which they were inserted
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,12 @@ def _visits(tree: exp.Query) -> Iterator[Visit]:
         for clause in ("order", "group", "having", "distinct"):
             counting.set(clause, None)
         counting.set("expressions", [exp.Count(this=exp.Star())])
-        yield Visit(table.name, compared, translated(counting, ERRORS))
+        number = exp.column(
+            exp.to_identifier(ROW_NUMBER, quoted=True), table=exp.to_identifier(table.alias_or_name, quoted=True)
+        )
+        numbered = counting.copy()
+        numbered.set("expressions", [number])
+        yield Visit(table.name, compared, translated(counting, ERRORS), translated(numbered, ERRORS))
 
 
 def _levels(select: exp.Select) -> None:

@@ -29,7 +29,7 @@ NONE = ("", " ", "@db1", "\u0430nna", "an na", "anna,bert", "-anna", "anna\u200b
 @pytest.mark.parametrize("name", NONE)
 def test_a_name_that_may_look_like_another_is_none(name: str) -> None:
     """Letters of other alphabets, invisible characters, several names in one."""
-    with pytest.raises(NameUnclear, match="cannot be told from names that look like it"):
+    with pytest.raises(NameUnclear, match="cannot be distinguished from names that look like it"):
         canonical_name(name)
 
 
