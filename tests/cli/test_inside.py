@@ -100,7 +100,7 @@ def test_split_without_a_border_says_why_none_is_known(site: Site) -> None:
     site.good("plan", "--observe", "0.3")
     clock = SystemClock()
     middle = replace(border(0.0), border=replace(border(0.0).border, below="9500"))
-    assert "by an agent that watches for some hours" in refused(site)
+    assert "an agent that watches for some hours looks into units" in refused(site)
     with Ledger.open(site.ledger_path, clock) as ledger:
         save_block_heat(ledger, "shop", clock.now(), {KEY: newest(scattered=True)})
     assert "no split helps: more memory would hold its hot blocks" in refused(site)

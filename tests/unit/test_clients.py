@@ -54,7 +54,7 @@ def wanted_of(route: Route) -> list[str]:
 
 def quoted(name: str, quote: str = '""') -> Route:
     """A route with that name in every place."""
-    first, last = quote[0], quote[1]
+    first, last = quote[0], quote[-1]
     text = f"{first}{name.replace(last, last * 2)}{last}"
     steps = [
         Step(sql=f"/* hotplace step {at} */ ALTER TABLE {text} MOVE TABLESPACE {text}", purpose=name) for at in (1, 2)
