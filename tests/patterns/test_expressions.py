@@ -33,6 +33,8 @@ def vendor_patterns() -> Iterable[str]:
 
 MADE: dict[str, Callable[[], Iterable[str]]] = {  # what functions make of what they are given
     "agent/studies/prove/bench.py:is_named": lambda: [r"(?:^|[,;] )Sch\-M (?:on|for) "],
+    "agent/cli/deploy.py:set_limits": lambda: [r"> 0\.02$"],
+    "agent/config/sample.py:short_sample": lambda: [r"(# )?(host|dbname|user):"],
     "agent/service/support.py:__init__": lambda: [r"orders|or|my\ shop|shop"],
     "connectors/oracle/reports.py:_minutes": lambda: [
         rf"\b{words}:\s+([\d.,]+[KMG]?)\s*\(mins?\)" for words in TIMES
