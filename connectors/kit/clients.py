@@ -15,7 +15,7 @@ from connectors.model.formatting import with_semicolon, wrapped
 from connectors.model.moves import Client
 
 # hotplace knows its own sessions by these; SQL*Plus takes a line that begins with a comment for a comment.
-_TAG = re.compile(r"\A/\* hotplace [^*]*\*/\s*|\s*/\* hotplace [^*]*\*/\s*\Z")
+_TAG = re.compile(r"\A/\* hotplace [^*]*\*/|/\* hotplace [^*]*\*/\Z")
 _BLOCK = re.compile(
     r"\A\s*(?:DECLARE|BEGIN|CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|LIBRARY|PACKAGE|PROCEDURE|TRIGGER|TYPE))\b", re.I
 )
@@ -30,7 +30,7 @@ def without_tag(sql: str) -> str:
     >>> without_tag("/* hotplace */ ALTER TABLE t MOVE"), without_tag("CALL p() /* hotplace move 1 step 2 */")
     ('ALTER TABLE t MOVE', 'CALL p()')
     """
-    return _TAG.sub("", sql)
+    return _TAG.sub("", sql.strip()).strip()
 
 
 def _of_sqlplus(sql: str) -> str:
