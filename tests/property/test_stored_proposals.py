@@ -75,6 +75,8 @@ def test_texts_are_those_of_the_library(proposal: Proposal) -> None:
     for move in library["moves"]:
         if move["route"]["by_hand"] is None:  # younger than the digests of other moves
             del move["route"]["by_hand"]
+        elif not move["route"]["by_hand"]["opening"]:  # younger than the digests of other files
+            del move["route"]["by_hand"]["opening"]
     assert plain == library
     text = json.dumps(plain)
     again = proposal_from_text(text)

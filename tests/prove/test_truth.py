@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -19,6 +21,7 @@ from tests.prove.conftest import SCRATCH, Place
 
 Find = Callable[[ProofPage | None, str], ClaimFinding]
 Test = TypeVar("Test", bound=Callable[..., object])
+BUSY = 0.25  # that waits may be off on a machine that does other things too
 LOADS = ("single reads", "look-ups", "index reads", "a scan")
 REAL = (
     pytest.mark.postgresql,
@@ -34,6 +37,12 @@ def on_a_real_server(test: Test) -> Test:
     return test
 
 
+def apart(evidence: str) -> float:
+    """How far two figures are from one another, as a share of what the session counted; inf where it is not said."""
+    said = re.search(r"([\d.]+)% apart", evidence)
+    return float(said[1]) / 100 if said else math.inf
+
+
 def only(script: Script, load: str) -> Script:
     """The script with one load of its truth case."""
     (case,) = script.cases
@@ -43,10 +52,15 @@ def only(script: Script, load: str) -> Script:
 
 @on_a_real_server
 def test_reads_and_waits_of_objects_are_what_the_session_counted(place: Place, finding: Find) -> None:
-    """Single reads, look-ups, an index alone, a scan: blocks and waits within the tolerance."""
+    """Single reads, look-ups, an index alone, a scan: blocks within the tolerance, waits as far as a busy machine lets.
+
+    Reads that the page cache answers take microseconds, and other programs come between the two clocks: how near waits
+    are where nothing else runs is a row of ``make bench`` (``prove.wait_error_max.postgresql``).
+    """
     page = place.prove(place.script("truth"))
     found = {code: finding(page, code) for name in LOADS for code in (f"reads {name}", f"wait {name}")}
-    assert [(code, each.evidence) for code, each in found.items() if each.result is not Result.SEEN] == []
+    wrong = {code: each.evidence for code, each in found.items() if each.result is not Result.SEEN}
+    assert [evidence for code, evidence in wrong.items() if code.startswith("reads") or apart(evidence) > BUSY] == []
     assert found["reads single reads"].evidence.startswith("scratch.cold: 3,000 blocks; the session counted 3,00")
     assert TOLERANCE == 0.05
     assert place.relations() == []

@@ -215,7 +215,7 @@ def test_one_agent_acts_at_a_time(site: Site) -> None:
     """Promise 10: a second agent on the same database is refused, by name of the first, until that one is gone."""
     with site.agent() as (first, _):
         first.hold_lease()
-        with site.agent() as (second, _), pytest.raises(LeaseHeld, match=r"hotplace [0-9a-f]{16} for sim"):
+        with site.agent() as (second, _), pytest.raises(LeaseHeld, match=r"agent pid \d+ [0-9a-f]{16} for sim"):
             second.hold_lease()
     with site.agent() as (third, _):
         third.hold_lease()

@@ -152,7 +152,7 @@ def test_explain_shows_what_is_inside(lab: Lab, driver: OdbcDriver, tmp_path: Pa
     """The sentence with the share of the reads and of the time that they took, and the picture."""
     site = Site(tmp_path, watched(lab, driver, tmp_path))
     lab.instance.look_up(lab.shop, orders.base, orders.base.partitions[0], range(0, PAGES, 16))
-    site.good("plan")
+    site.good("plan", "--observe", "0.3")
     with looked_into(lab, driver, tmp_path, orders, newest_tenth):
         pass
     shown = site.good("explain", "[dbo].[orders]").out

@@ -1,7 +1,7 @@
 -- Invalid indexes that an interrupted REINDEX CONCURRENTLY left on a table, with their tablespaces and sizes; none while
 -- an index of the table is being built, by whomever.
--- Reads: pg_index, pg_class, pg_tablespace, pg_stat_progress_create_index, pg_locks, pg_database, pg_namespace. Since:
--- 14. Privilege: none.
+-- Reads: pg_index, pg_class, pg_tablespace, pg_stat_progress_create_index, pg_locks, pg_database, pg_namespace.
+-- Since: 14. Privilege: none.
 -- Cost: under a millisecond.
 SELECT n.nspname,
        c.relname,

@@ -1,7 +1,7 @@
 -- What this login lacks to split one table, and to take that back: a word for each, the statement that gives it, and what that
 -- gives away; and the owner and the table's quoted name. Number 1 are the rights of the owner.
--- Reads: pg_class, pg_namespace, pg_roles, pg_constraint, pg_depend, pg_attribute, pg_database, pg_tablespace. Since:
--- 14. Privilege: none.
+-- Reads: pg_class, pg_namespace, pg_roles, pg_constraint, pg_depend, pg_attribute, pg_database, pg_tablespace.
+-- Since: 14. Privilege: none.
 -- Cost: a few milliseconds.
 WITH t AS (
     SELECT c.*, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS named,

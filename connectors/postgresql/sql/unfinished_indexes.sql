@@ -1,7 +1,7 @@
 -- Every invalid index of the database that an interrupted REINDEX CONCURRENTLY has left, with its size, but none on a
 -- table where an index is being built now.
--- Reads: pg_index, pg_class, pg_tablespace, pg_stat_progress_create_index, pg_locks, pg_database, pg_namespace. Since:
--- 14. Privilege: none.
+-- Reads: pg_index, pg_class, pg_tablespace, pg_stat_progress_create_index, pg_locks, pg_database, pg_namespace.
+-- Since: 14. Privilege: none.
 -- Cost: one scan of pg_index.
 SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS index,
        quote_ident(tn.nspname) || '.' || quote_ident(t.relname) AS table,
