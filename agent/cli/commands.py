@@ -158,7 +158,7 @@ COMMANDS = {
     "pin": Listed(
         "pins",
         HelpGroup.STEER,
-        "Say that a unit must, preferably or never belongs on the fastest tier; list pins; remove one.",
+        "Say that a unit must, should or must never be on the fastest tier; list pins; remove one.",
     ),
     "close": Listed(
         "requests",

@@ -50,7 +50,7 @@ def pin(
         str, typer.Option("--remove", metavar="UNIT", help="Remove the pin that was set for this key or pattern.")
     ] = "",
 ) -> None:
-    """Say that a unit must, preferably or never belongs on the fastest tier; list pins; remove one."""
+    """Say that a unit must, should or must never be on the fastest tier; list pins; remove one."""
     if listed or remove:
         others = {"--remove": listed and remove, "UNIT": unit, "--until": until, "--reason": listed and reason}
         refuse(others, f"it does not go with {'--list' if listed else '--remove'}")

@@ -70,7 +70,7 @@ def cancel(
     wait: WaitOption = WAIT,
     digest: Annotated[
         str,
-        typer.Option(metavar="DIGEST", help="Of proposals that were approved together: what of them has not begun."),
+        typer.Option(metavar="DIGEST", help="Of proposals that were approved together: what has not begun yet."),
     ] = "",
 ) -> None:
     """Give up an approved, running or held move; what it has copied is rolled back."""

@@ -74,7 +74,7 @@ def list_rules(session: Session) -> None:
 
 @command(HelpGroup.DECIDE, "hotplace rules show 1", of=rules)
 def show(session: Session, number: RuleId) -> None:
-    """Show a rule: its limits, who signed it, what it approved, and why not what waits or why nothing can come."""
+    """Show a rule: limits, signers, what it approved, why it leaves others waiting, or why none can come."""
     row = session.ledger.rules.row(number)
     waiting = session.ledger.proposals.rows(database=row.rule.database, states={ProposalState.PROPOSED})
     against = {each.id: session.ledger.rules.why_not(each, row) for each in waiting}

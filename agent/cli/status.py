@@ -68,7 +68,9 @@ def status(
     ] = False,
     everything: AllDatabases = False,
     engine: Engine = "",
-    state: Annotated[Heartbeat | None, typer.Option("--state", help="With --all: only where the agent is so.")] = None,
+    state: Annotated[
+        Heartbeat | None, typer.Option("--state", help="With --all: only where the agent is in this state.")
+    ] = None,
     limit: Limit = None,
     metrics: Annotated[
         bool,

@@ -67,6 +67,14 @@ def test_every_key_has_a_meaning() -> None:
     assert not [row for row in rows if not all(cell.strip() for cell in row.split(" | ")[3:])]
 
 
+def test_what_is_said_in_place_of_the_sample_is_of_a_key_that_there_is() -> None:
+    """A meaning whose key went goes with it."""
+    asked = {(path or "the file itself", key) for path, model in keys.sections(Config) for key in keys.keys_of(model)}
+    for engine in engine_names():
+        asked |= {(f"{engine}.connection", key) for key in keys.keys_of(find_engine(engine).settings)}
+    assert {(section, key) for section, said in keys.MEANING.items() for key in said} <= asked
+
+
 def test_when_to_change_a_key_is_one_sentence_of_a_key_that_there_is() -> None:
     """What is shared by several engines is said once; what is said of a key that went, goes with it."""
     asked = [(path or "the file itself", key) for path, model in keys.sections(Config) for key in keys.keys_of(model)]

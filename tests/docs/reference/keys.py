@@ -66,7 +66,6 @@ ELSE = {  # what neither the sample nor the model says
     "sslmode": "as in libpq",
     "sslrootcert": "certificates of the authorities that are trusted",
     "security": "`SSL`: encrypted",
-    "authentication": "as the CLI keyword of IBM's driver",
     "encrypt": "`strict` is TDS 8",
     "hostname_in_certificate": "name that the server's certificate must have, where it is not `host`",
     "multi_subnet_failover": "as the driver's MultiSubnetFailover",
@@ -82,6 +81,7 @@ SOUGHT = re.compile(
 
 
 WHEN = tomllib.loads(Path(__file__).with_name("when_to_change.toml").read_text(encoding="utf-8"))
+MEANING = tomllib.loads(Path(__file__).with_name("meaning.toml").read_text(encoding="utf-8"))
 
 
 def when_to_change(section: str, key: str) -> str:
@@ -161,7 +161,8 @@ def _rows(path: str, model: type[BaseModel], texts: dict[str, str], section: str
     rows = []
     for name, field in model.model_fields.items():
         key = field.alias or name
-        text = _said(".".join(filter(None, (path, key))), texts, remarks.get(name, ""))
+        alone = MEANING.get(section or "the file itself", {}).get(key)
+        text = alone or _said(".".join(filter(None, (path, key))), texts, remarks.get(name, ""))
         rows.append(
             (
                 f"`{key}`",
