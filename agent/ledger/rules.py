@@ -26,11 +26,18 @@ from agent.ledger.chain.trust import (
     rule_signature_fault,
     why_not_covered,
 )
-from agent.ledger.errors import NotCovered, NotFound, NotSigned, Refused, WrongState
+from agent.ledger.errors import NotCovered, NotSigned, Refused, WrongState
 from agent.ledger.rows import ProposalRow, RuleRow, RuleState
 from agent.ledger.store.database import Database, Reading, Transaction
 from agent.ledger.store.schema import audit
-from agent.ledger.stored import MOVES_OF_PROPOSAL, StateChanges, load_moves, load_proposal, require_decidable
+from agent.ledger.stored import (
+    MOVES_OF_PROPOSAL,
+    StateChanges,
+    load_moves,
+    load_proposal,
+    not_there,
+    require_decidable,
+)
 from agent.model.approvals import StandingRule
 from agent.model.signed_documents import RuleDocument
 from agent.model.states import MoveState
@@ -228,5 +235,5 @@ def _find(reading: Reading, number: int) -> RuleStanding:
     rules = read_standing(reading)
     if number not in rules:
         known = ", ".join(map(str, rules)) or "none"
-        raise NotFound(f"there is no standing rule {number}", advice=f"There are: {known}. See: hotplace rules list.")
+        raise not_there(reading, f"standing rule {number}", f"There are: {known}. See: hotplace rules list.")
     return rules[number]

@@ -21,7 +21,7 @@ from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, subject_of
 from agent.ledger.errors import NotFound, ProposalExpired, ProposalTampered, WrongState, readable
 from agent.ledger.rows import MoveRow, ProposalRow, StepState, group_of, is_superseded_by
-from agent.ledger.store.database import Reading, Row, Transaction
+from agent.ledger.store.database import Reading, Row, Sight, Transaction
 from agent.ledger.store.schema import among, given, moves, one_of, placements, proposals, steps, value_for
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
 from agent.model.states import (
@@ -58,6 +58,12 @@ def load_proposals(reading: Reading, query: Select[Any], **values: object) -> It
     return (_proposal_row(reading, row) for row in reading.each(query, **values))
 
 
+def not_there(reading: Reading, what: str, advice: str) -> NotFound:
+    """That there is no such thing, or none that the login may see, where the ledger is divided among teams."""
+    whole = reading.database.sight(reading) is Sight.ALL
+    return NotFound(f"there is no {what}{'' if whole else ' that this login may see'}", advice=advice)
+
+
 def load_proposal(reading: Reading, number: int) -> ProposalRow:
     """One proposal.
 
@@ -67,7 +73,7 @@ def load_proposal(reading: Reading, number: int) -> ProposalRow:
     """
     row = reading.first(_PROPOSAL, id=number)
     if row is None:
-        raise NotFound(f"there is no proposal {number}", advice="hotplace proposals lists those there are.")
+        raise not_there(reading, f"proposal {number}", "hotplace proposals lists those there are.")
     return _proposal_row(reading, row)
 
 
@@ -115,7 +121,7 @@ def load_move(reading: Reading, number: int) -> MoveRow:
     """
     found = load_moves(reading, MOVE, id=number)
     if not found:
-        raise NotFound(f"there is no move {number}", advice="hotplace show PROPOSAL lists its moves.")
+        raise not_there(reading, f"move {number}", "hotplace show PROPOSAL lists its moves.")
     return found[0]
 
 

@@ -65,6 +65,16 @@ def test_what_a_login_may_not_see_is_not_told_as_a_fact(divided: DividedLedger, 
         assert (done.code, "this login may not see sim" in done.err) == (ExitCode.NOT_ALLOWED, True), (command, done)
 
 
+def test_a_number_that_a_login_may_not_see_is_not_said_to_be_nobodys(divided: DividedLedger, tmp_path: Path) -> None:
+    """A proposal, a move and a rule by their numbers: perhaps they are another team's."""
+    path = tmp_path / "approver.yaml"
+    path.write_text(f"ledger: {divided.config('hr_approver')}\n")
+    for words in (("show", "9999"), ("cancel", "9999", "--reason", "x"), ("rules", "show", "9999")):
+        done = run_here("--config", str(path), *words)
+        assert done.code != ExitCode.OK
+        assert "9999 that this login may see" in done.err, (words, done)
+
+
 @pytest.mark.parametrize("command", ["status", "proposals", "outcomes", "report"])
 def test_lists_of_all_say_which_databases_they_leave_out(divided: DividedLedger, tmp_path: Path, command: str) -> None:
     """Those of the configuration in a line and in the document; one that is asked for by its name is refused."""
