@@ -92,6 +92,16 @@ def test_an_interval_whose_reads_are_mostly_elsewhere_teaches_nothing() -> None:
     assert not watched(empty_devices(2), 0.0, 0.0, 4.3).gram.any()
 
 
+def test_reads_of_the_system_catalog_do_not_slow_down_the_tiers() -> None:
+    """A fifth of all reads, and of all wait, is for what is no unit: a read of 11 ms stays one of 11 ms."""
+    state = watched(empty_devices(2), 0.0, 80.0, 100 * 0.011, reads=100.0)
+    _, hdd = calibrate(PRIOR, state)
+    assert hdd.random_read_seconds == pytest.approx(0.011, rel=0.01)
+    alone = watched(empty_devices(2), 0.0, 80.0, 80 * 0.011, reads=80.0)
+    assert np.argmax(state.points[1, :, 0]) == np.argmax(alone.points[1, :, 0])
+    np.testing.assert_allclose(state.points[1].sum(axis=0)[1], alone.points[1].sum(axis=0)[1])
+
+
 def test_reads_on_unmanaged_spaces_belong_to_no_tier() -> None:
     """Tier -1 is left out."""
     seen = demand(60, {1: 5.0, 2: 7.0, 3: 9.0})
