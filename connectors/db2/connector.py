@@ -6,10 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-import numpy as np
-
 from connectors.db2 import demand, doctor, lease, new_space, partitions, sampler, table_move
-from connectors.db2.catalog import Homes, known_homes, read_catalog
+from connectors.db2.catalog import NOTHING_KNOWN, Homes, known_homes, read_catalog
 from connectors.db2.inspection import inspect
 from connectors.db2.lease import find_crowding
 from connectors.db2.mover import Db2Mover
@@ -31,8 +29,6 @@ from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
 from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
 
-NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-
 
 class Db2Connector:
     """Reads over one session that sends SELECT only; ``open_mover`` and ``acquire_lease`` open others."""
@@ -42,7 +38,9 @@ class Db2Connector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings, tap)
-        self._sampler = MonitorSampler(self._session, clock, by_group=settings.by_group)
+        self._sampler = MonitorSampler(
+            self._session, clock, by_group=settings.by_group, tables=lambda: self._homes.tables
+        )
         self._homes = NOTHING_KNOWN
         self._catalog: Catalog | None = None
         self._server: Server | None = None

@@ -18,7 +18,17 @@ from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
 from connectors.oracle import demand, doctor, file_moves, inspection, lease, manual_scripts, new_space, routes, sampler
 from connectors.oracle.blocks import CacheReader
-from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, read_files, read_spaces, shape_of
+from connectors.oracle.catalog import (
+    NOTHING_ASKED,
+    Asked,
+    Shape,
+    exact_sizes,
+    find_entries,
+    read_catalog,
+    read_files,
+    read_spaces,
+    shape_of,
+)
 from connectors.oracle.driver import Driver
 from connectors.oracle.facts import Facts, find_facts, with_licensed_facts, with_table_facts
 from connectors.oracle.mover import OracleMover, find_crowding
@@ -40,8 +50,11 @@ class OracleConnector:
         self._session = ReadSession(driver, settings, tap=tap)
         self._known: Server | None = None
         self._instances = Instances(self._session, driver, settings, tap)
-        self._sampler = SegmentSampler(self._instances, clock, self._server, by_place=settings.move_by == "tablespace")
+        self._sampler = SegmentSampler(
+            self._instances, clock, self._server, by_place=settings.move_by == "tablespace", asked=self._asked
+        )
         self._shape: tuple[I64, Shape] | None = None
+        self._segments = NOTHING_ASKED
 
     def identify(self) -> Identity:
         """Release, edition, container, and a fingerprint of DBID and container."""
@@ -65,7 +78,12 @@ class OracleConnector:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
         found, shape = read_catalog(self._session, self._clock.now(), self._server(), self._settings.known_places())
         self._shape = found.units.physical_id, shape
+        self._segments = shape.asked(found.units.physical_id)
         return found
+
+    def _asked(self) -> Asked:
+        """Of the last catalog."""
+        return self._segments
 
     def sample(self) -> Sample:
         """Counters of ``sampler.COUNTERS`` by object, over all instances."""
