@@ -176,6 +176,9 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
+    if status is not None and status.units_read is not None:
+        out.line(status.units_read.sentence, style="yellow")
+        out.line("what was not read is not taken for cold; next: hotplace doctor says what helps")
 
 
 def _print_hindrance(out: Output, sending: SendingShown) -> None:

@@ -123,6 +123,16 @@ class AgentCollector(Collector):
             "Units whose counters the last sample did not read, because reading all of them takes too long.",
             labels=DATABASE_LABELS,
         )
+        never = GaugeMetricFamily(
+            "hotplace_units_never_read",
+            "Units whose counters no sample has read yet, because reading all of them takes too long.",
+            labels=DATABASE_LABELS,
+        )
+        oldest = GaugeMetricFamily(
+            "hotplace_oldest_reading_seconds",
+            "Seconds since the counters of some unit were read, of all that ever were; 0 where each sample reads all.",
+            labels=DATABASE_LABELS,
+        )
         for snapshot in snapshots:
             labels = _labels(snapshot)
             up.add_metric(labels, float(snapshot.is_up(self._now())))
@@ -134,7 +144,10 @@ class AgentCollector(Collector):
                 cycle.add_metric(labels, snapshot.cycle.seconds)
                 units.add_metric(labels, snapshot.cycle.units)
                 unread.add_metric(labels, snapshot.cycle.unread_units)
-        yield from (up, age, cycle, cycles, failures, server, units, unread)
+                coverage = snapshot.cycle.coverage
+                never.add_metric(labels, coverage.never if coverage else 0)
+                oldest.add_metric(labels, coverage.oldest_seconds if coverage else 0.0)
+        yield from (up, age, cycle, cycles, failures, server, units, unread, never, oldest)
 
 
 def _sending(snapshots: list[Snapshot], now: datetime) -> Metric:

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import mapping_of
-from agent.model.answers.watching import JobShown, ServerChangeShown
+from agent.model.answers.watching import JobShown, ServerChangeShown, UnitsRead
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
@@ -26,7 +26,7 @@ from agent.service.notifier import Waiting
 from agent.service.process import start_of
 from agent.service.sending import Sending, SendingFacts, judge, said_by_agent
 from agent.service.server_facts import ServerChange
-from connectors.model.observation import Identity, RoleFigures
+from connectors.model.observation import Coverage, Identity, RoleFigures
 from policies.evidence.prices import is_measured, waited_seconds
 from policies.model.plan import Plan
 
@@ -235,12 +235,21 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "last_sample": cycle.taken_at.isoformat() if cycle else None,
         "last_cycle": cycle.sentence if cycle else None,
         "units": cycle.units if cycle else 0,
+        "units_read": None if cycle is None or cycle.coverage is None else _plain(_units_read(cycle.coverage)),
         "sample_seconds": snapshot.sample_seconds if math.isfinite(snapshot.sample_seconds) else None,
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
         "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
         "tiers": [] if snapshot.storage is None else [mapping_of(each) for each in tiers_shown(snapshot.storage.tiers)],
     }
+
+
+def _units_read(coverage: Coverage) -> UnitsRead:
+    """How much was read, as answers have it."""
+    return UnitsRead(
+        units=coverage.units, read=coverage.read, never=coverage.never, oldest_seconds=coverage.oldest_seconds,
+        sentence=f"reading all counters takes too long: {coverage.sentence}",
+    )  # fmt: skip
 
 
 def _jobs_shown(jobs: Mapping[str, JobHealth]) -> tuple[JobShown, ...]:
