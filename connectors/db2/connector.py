@@ -39,7 +39,11 @@ class Db2Connector:
         self._clock = clock
         self._session = ReadSession(settings, tap)
         self._sampler = MonitorSampler(
-            self._session, clock, by_group=settings.by_group, tables=lambda: self._homes.tables
+            self._session,
+            clock,
+            by_group=settings.by_group,
+            tables=lambda: self._homes.tables,
+            share=settings.sample_share,
         )
         self._homes = NOTHING_KNOWN
         self._catalog: Catalog | None = None

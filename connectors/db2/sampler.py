@@ -49,7 +49,7 @@ from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
 from connectors.kit.findings import Remedy
 from connectors.kit.population import CountedSessions, SessionCounters
-from connectors.kit.rotation import CounterReader, Counters, CounterSource
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 
@@ -194,7 +194,13 @@ class MonitorSampler:
     """Samples over one session; remembers which tables a utility was seen at, since a sample only sees the moment."""
 
     def __init__(
-        self, session: ReadSession, clock: Clock, *, by_group: bool, tables: Callable[[], Tables] = lambda: NO_TABLES
+        self,
+        session: ReadSession,
+        clock: Clock,
+        *,
+        by_group: bool,
+        tables: Callable[[], Tables] = lambda: NO_TABLES,
+        share: float = SHARE,
     ) -> None:
         """Asks nothing yet.
 
@@ -203,13 +209,14 @@ class MonitorSampler:
             clock: time.
             by_group: storage groups are the spaces (``move_by: table_space``).
             tables: of the units of the last catalog; while there are none, what takes too long is read less often.
+            share: of the time that reading counters may take.
         """
         self._tables = tables
         source = CounterSource(
             read_all=self._read_all, read_some=self._read_some, units=self._units, names=COUNTERS,
             waits={"physical_reads": 1.0, "direct_read_requests": 1.0}, marks=MARKS,
         )  # fmt: skip
-        self._counters = CounterReader(source, clock, "reading the counters of all tables and indexes")
+        self._counters = CounterReader(source, clock, "reading the counters of all tables and indexes", share=share)
         self._session = session
         self._clock = clock
         self._by_group = by_group

@@ -51,7 +51,12 @@ class OracleConnector:
         self._known: Server | None = None
         self._instances = Instances(self._session, driver, settings, tap)
         self._sampler = SegmentSampler(
-            self._instances, clock, self._server, by_place=settings.move_by == "tablespace", asked=self._asked
+            self._instances,
+            clock,
+            self._server,
+            by_place=settings.move_by == "tablespace",
+            asked=self._asked,
+            share=settings.sample_share,
         )
         self._shape: tuple[I64, Shape] | None = None
         self._segments = NOTHING_ASKED

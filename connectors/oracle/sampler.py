@@ -46,7 +46,7 @@ import numpy as np
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import GroupBy, sum_by_id
 from connectors.kit.population import Population, SessionKinds, SessionLook, kind_looks, sessions_of
-from connectors.kit.rotation import CounterReader, Counters, CounterSource
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 from connectors.oracle.catalog import CHUNK, NOTHING_ASKED, Asked, of_ids, place_of
@@ -297,6 +297,7 @@ class SegmentSampler:
         *,
         by_place: bool = False,
         asked: Callable[[], Asked] = lambda: NOTHING_ASKED,
+        share: float = SHARE,
     ) -> None:
         """Asks nothing yet.
 
@@ -306,6 +307,7 @@ class SegmentSampler:
             server: what it is, read at most once.
             by_place: figures of files go to the places that the files are in, not to tablespaces.
             asked: segments of the catalog; while there are none, what takes too long is read less often.
+            share: of the time that reading counters may take.
         """
         self._instances = instances
         self._clock = clock
@@ -317,7 +319,7 @@ class SegmentSampler:
             read_all=self._read_all, read_some=self._read_some, units=self._objects, names=COUNTERS,
             waits={"requests": 1.0}, marks=(SEGMENT,), at_once=CHUNK // 2,
         )  # fmt: skip
-        self._counters = CounterReader(source, clock, "reading the counters of all segments")
+        self._counters = CounterReader(source, clock, "reading the counters of all segments", share=share)
         self._epoch = ""
         self._ids: I64 = np.empty(0, dtype=np.int64)
         self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)

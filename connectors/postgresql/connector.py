@@ -39,7 +39,7 @@ class PostgresqlConnector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings, tap=tap)
-        self._sampler = StatisticsSampler(self._session, clock, self._units)
+        self._sampler = StatisticsSampler(self._session, clock, self._units, share=settings.sample_share)
         self._catalog: Catalog | None = None
         self._shape: Shape | None = None
         self._devices: dict[str, int] = {}  # of tablespaces' folders, as first seen

@@ -19,7 +19,7 @@ import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
 from connectors.kit.population import KindLook, OpenAges, Population, SessionKinds
-from connectors.kit.rotation import CounterReader, Counters, CounterSource, no_units
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource, no_units
 from connectors.model.observation import I64, Bools, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
@@ -90,7 +90,14 @@ _TRANSACTIONS = DATABASE_FIGURES.index("transactions")
 class StatisticsSampler:
     """Samples over one session. Knows which table each TOAST relation belongs to, and asks when it meets a new one."""
 
-    def __init__(self, session: ReadSession, clock: Clock, units: Callable[[], tuple[I64, I64]] = no_units) -> None:
+    def __init__(
+        self,
+        session: ReadSession,
+        clock: Clock,
+        units: Callable[[], tuple[I64, I64]] = no_units,
+        *,
+        share: float = SHARE,
+    ) -> None:
         """Asks nothing yet.
 
         Args:
@@ -98,6 +105,7 @@ class StatisticsSampler:
             clock: time.
             units: oids of the units of the catalog, ascending, twice; while there are none, what takes too long is read
                 less often.
+            share: of the time that reading counters may take.
         """
         self._session = session
         self._clock = clock
@@ -105,7 +113,7 @@ class StatisticsSampler:
             read_all=self._read_all, read_some=self._read_some, units=units, names=COUNTERS, waits=MISSES,
             at_once=RELATIONS_AT_ONCE,
         )  # fmt: skip
-        self._counters = CounterReader(source, clock, "reading the counters of all relations")
+        self._counters = CounterReader(source, clock, "reading the counters of all relations", share=share)
         self._population = Population()
         self._kinds = SessionKinds()
         self._open_ages = OpenAges()

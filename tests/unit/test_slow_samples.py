@@ -12,9 +12,12 @@ import pytest
 
 from connectors.db2.sampler import MonitorSampler
 from connectors.kit.contract import ConnectorError, TimedOut
-from connectors.model.observation import Interval
+from connectors.kit.counters import build_demand
+from connectors.model.observation import SIGNALS, Interval
 from connectors.postgresql.sampler import StatisticsSampler
 from policies.evidence.counter_deltas import Gap, difference
+from policies.evidence.heat import empty_heat, update
+from policies.model.settings import PolicySettings
 from tests.slow_counters import ENGINES, FIRST_ID, SlowOracle, SlowPostgresql, core_share, wait_seen, watch
 from tests.virtual_clock import VirtualClock
 
@@ -207,3 +210,24 @@ def test_counters_of_another_start_are_not_compared() -> None:
     assert after.unread is not None
     assert len(after.unread) == 500
     assert isinstance(difference(settled, after, longest_seconds=HOUR), Gap)
+
+
+def test_heat_does_not_take_unread_units_for_cold() -> None:
+    """What was never read was never watched, so that no plan calls it cold; hot units were watched all along."""
+    slow = SlowPostgresql(VirtualClock(), seconds=600.0)
+    samples = [turn.sample for turn in watch(slow, 0.5) if turn.sample is not None]
+    slots = np.arange(500, dtype=np.int64)
+    heat = empty_heat(500)
+    for before, after in pairwise(samples):
+        interval = difference(before, after, longest_seconds=HOUR)
+        if isinstance(interval, Gap):
+            continue
+        at = (interval.physical_id - FIRST_ID).astype(np.int64)
+        demand = build_demand(interval, np.zeros((SIGNALS, len(at))), ~interval.restarted, estimated=frozenset())
+        heat = update(heat, demand, at, slots, PolicySettings())
+    last = samples[-1]
+    assert last.coverage is not None
+    assert last.coverage.never > 400
+    assert int((heat.observed_seconds == 0).sum()) >= last.coverage.never
+    assert (heat.weight[heat.observed_seconds == 0] == 0).all()
+    assert heat.observed_seconds[0] > 600

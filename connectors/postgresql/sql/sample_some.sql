@@ -5,7 +5,7 @@
 WITH asked AS MATERIALIZED (
     SELECT c.oid, c.oid AS owner, c.reltoastrelid, 0 AS role
       FROM pg_catalog.pg_class AS c
-     WHERE c.oid = ANY (%(ids)s::oid[])
+     WHERE c.oid = ANY (%(ids)s::bigint[]::oid[])
 ), found AS (
     SELECT a.oid, a.owner, a.role FROM asked AS a
      UNION ALL
