@@ -283,10 +283,10 @@ class Coverage:
     @property
     def sentence(self) -> str:
         """For people; no full stop."""
-        said = f"counters of {self.read:,} of {self.units:,} units were read at this turn"
+        said = f"counters of {self.read:,} of {self.units:,} units were read with this sample"
         if self.never:
             return f"{said}, {self.never:,} have not been read yet"
-        return f"{said}, the others up to {format_seconds(self.oldest_seconds)} before"
+        return f"{said}, the others up to {format_seconds(self.oldest_seconds)} earlier"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
