@@ -167,7 +167,7 @@ def test_where_one_object_takes_as_long_as_all_it_rests(engine: str) -> None:
 
 
 def test_parts_of_an_hour_keep_their_proportions() -> None:
-    """Two scans and the 1,000 blocks that they read are told together, not blocks without a scan: those look waited for.
+    """Two scans and the 1,000 blocks that they read are told together: blocks without a scan would look waited for.
 
     Of an object that is read once in an hour each counter rises by its part of that hour, and is not rounded.
     """
