@@ -270,7 +270,7 @@ CONNECTION_FIGURES = (
 
 
 def mon_connection(world: World) -> Rows:
-    """MON_GET_CONNECTION: a row for each member that works for a connection; over the wire, for those that have read."""
+    """MON_GET_CONNECTION: a row for each member that works for a connection; over the wire, of those that have read."""
     for each in [*world.load, *world.wire.values()]:
         yield f"{each.handle}.{each.member}", {
             "APPLICATION_HANDLE": each.handle, "CONNECTION_START_TIME": each.started, "MEMBER": each.member,
