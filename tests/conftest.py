@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -34,7 +35,7 @@ LEAST_MEMORY = 8 * 1024**3  # bytes free: the files of three workers come to a g
 
 def _keep_files_in_memory() -> None:
     """Where there is plenty: on a disk a test of the ledger waits for fsync longer than it computes."""
-    if "TMPDIR" in os.environ or not os.path.isdir(MEMORY):
+    if "TMPDIR" in os.environ or not Path(MEMORY).is_dir():
         return
     free = min(psutil.virtual_memory().available, shutil.disk_usage(MEMORY).free)
     if free >= LEAST_MEMORY and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
