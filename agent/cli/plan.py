@@ -205,7 +205,7 @@ def plan(
     if container is not None:  # it goes as a whole and whatever its heat
         unwanted = {"--time-limit": time_limit is not None, "--trace": trace, "--script": script is not None}
         refuse(unwanted, "--container does not take it")
-    watch = session.watch()
+    watch = session.watch(asks_mover=True)
     try:
         if container is not None and take_out(session, watch, str(space), container, propose=propose):
             return

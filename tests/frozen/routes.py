@@ -289,7 +289,6 @@ def _of_db2() -> dict[str, Found]:
     assert isinstance(template, StatementTemplate), template
     manual = (
         restrictions.redirected_restore("TS", "FAST"), restrictions.temporary_space("TEMP", "FAST"),
-        restrictions.detach_attach("APP", "ORDERS", "P1", "TS_FAST"),
         restrictions.rebinds(["APP.PACKAGE"]), restrictions.packages_to_rebind("TS"),
     )  # fmt: skip
     return {
