@@ -71,7 +71,16 @@ _PLANNED = (
     "quota",
 )
 _WATCHED = ("running", "journal")
-_MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lease_marked", "lock_grant")
+_MOVING = (
+    "own_session",
+    "blockers",
+    "waiting",
+    "progress",
+    "lease_holder",
+    "lease_marked",
+    "lock_grant",
+    "alter_grant",
+)
 _OF_CONTAINER = {"epoch": "epoch_container", "units_11": "units", "awr": "awr_container"}
 
 
