@@ -125,10 +125,13 @@ def _seconds_to_watch(text: str) -> float:
 
 
 def sentence_without_demand(session: Session) -> str:
-    """What to do where no demand is known yet."""
+    """What to do where no demand is known yet, or never will be."""
+    database = session.database
+    if why := database.engine_record.uncounted(database.connection):
+        return f"next: {why}, so nothing is ranked: pin what you know to be hot, then hotplace plan --mode preference"
     if not session.daemon().alive:
         return "next: nothing was watched yet; look for a minute with hotplace plan --observe 60, or start hotplace run"
-    every = format_seconds(session.database.sample_seconds)
+    every = format_seconds(database.sample_seconds)
     return f"next: the daemon has only begun; it knows something with its second sample, {every} after the first"
 
 

@@ -114,6 +114,7 @@ ESTIMATES = {
 }
 
 
+UNCOUNTED = "nothing that hotplace reads on z/OS counts reads of objects"
 # How new storage comes to be used, where it is not a folder that is mounted.
 NEW_SPACES = {
     "i": "once the units are fitted: hotplace space create 'ASP1 SSD' --location UNIT,UNIT (their resource names)",
@@ -170,6 +171,7 @@ ENGINE = Engine(
     prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
+    uncounted=lambda settings: UNCOUNTED if settings.platform == "zos" else "",
     new_space=lambda settings: NEW_SPACES.get(settings.platform, MOUNTED),
     client=CLP,
     proof=PROOF,
