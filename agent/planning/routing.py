@@ -16,7 +16,7 @@ from datetime import datetime
 from math import inf
 
 from agent.config.models import DatabaseConfig
-from connectors.kit.contract import Connector, ConnectorError, FillsTemplates, FollowsOn, KnowsRightsToMove, NotRecorded
+from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, HotplaceError, KnowsRightsToMove, NotRecorded
 from connectors.kit.registry import find_engine
 from connectors.kit.templates import StatementTemplate
 from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
@@ -240,9 +240,9 @@ def for_its_carrier(route: Route, database: DatabaseConfig, mover_side: Connecto
 
 
 def _lacking_rights(mover_side: Connector, route: Route) -> str:
-    """Who does not answer may have every right: whether it answers is looked at again before a move begins."""
+    """Who does not answer may have every right, and whoever plans need not know its password."""
     if isinstance(mover_side, KnowsRightsToMove):
-        with suppress(ConnectorError):
+        with suppress(HotplaceError):
             return mover_side.lacking_rights(route)
     return ""
 

@@ -27,7 +27,7 @@ from agent.service.leasing import Leasing
 from agent.service.observing import Observing
 from agent.service.sending import facts_of
 from agent.service.snapshot import Snapshot
-from connectors.kit.contract import Clock, Connector, KnowsRightsToMove
+from connectors.kit.contract import Clock, Connector, HotplaceError, KnowsRightsToMove
 
 log = EventLog(__name__)
 ASK_AGAIN_SECONDS = 15.0  # whether anything may be sent, for all that show it; each statement asks for itself
@@ -112,7 +112,12 @@ class Acting:
         if self._dry_run or database.by_hand or not isinstance(self._observing.connector, KnowsRightsToMove):
             yield None
             return
-        with closing(database.connect_mover_side(self._clock)) as connector:
+        try:
+            connector = database.connect_mover_side(self._clock)
+        except HotplaceError:  # then nothing is known of its rights
+            yield None
+            return
+        with closing(connector):
             yield connector
 
     @property

@@ -181,10 +181,11 @@ class Db2Connector:
         self, found: Route | NoRoute, bundle: Bundle, storage: ServerStorage, target: TableSpace | None
     ) -> Route | NoRoute:
         """What is found, but for a data partition what a person does, where its table space cannot go with it."""
-        key, homes = parse_key(bundle.key), self._homes_of(bundle, storage)
-        if not isinstance(found, NoRoute) or found.code != PARTITIONED or key.partition is None:
+        key = parse_key(bundle.key)
+        if not isinstance(found, NoRoute) or found.code != PARTITIONED or key.partition is None or target is None:
             return found
-        if not homes or target is None:
+        homes = self._homes_of(bundle, storage)
+        if not homes:
             return found
         # Back it goes to the table space that it came from, whatever it is in now.
         if not bundle.homes and self._goes_alone(key, homes[0], storage.home_of(target)):
@@ -195,7 +196,7 @@ class Db2Connector:
         along = along_with(self._catalog.units, self._homes, bundle.physical_ids[0])
         nothing = homes[0].number, 0
         (index, size), (lob, _) = (along.get(kind, nothing) for kind in (UnitKind.INDEX_PARTITION, UnitKind.LOB))
-        now = TableHomes(homes[0].name, storage.spaces[index].name, storage.spaces[lob].name)
+        now = TableHomes(*(storage.spaces.get(each, homes[0]).name for each in (homes[0].number, index, lob)))
         return route_by_hand(bundle, row, target, homes[0], now, size if index == homes[0].number else 0)
 
     def _goes_alone(self, key: Key, home: TableSpace, to_space: str) -> bool:

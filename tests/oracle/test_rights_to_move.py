@@ -132,3 +132,12 @@ def test_a_dry_run_asks_nobody(lab: OracleHarness, tmp_path: Path) -> None:
     """No session of the account that moves is opened for a plan, so its moves are hotplace's own."""
     (move,) = site_of(lab, tmp_path, dry_run=True).good("plan", "--observe", "0.5", "--json").document["moves"]
     assert move["by_hand"] is None
+
+
+def test_whoever_plans_need_not_know_the_password_of_the_account_that_moves(lab: OracleHarness, tmp_path: Path) -> None:
+    """Then its rights are not known, and the plan is made all the same."""
+    site = site_of(lab, tmp_path)
+    site.database["move_connection"] = {"user": "MOVER", "password": {"file": str(tmp_path / "of somebody else")}}
+    site.write()
+    (move,) = site.good("plan", "--observe", "0.5", "--json").document["moves"]
+    assert move["by_hand"] is None
