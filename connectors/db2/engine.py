@@ -117,7 +117,7 @@ ESTIMATES = {
 UNCOUNTED = "nothing that hotplace reads on z/OS counts reads of objects"
 # How new storage comes to be used, where it is not a folder that is mounted.
 NEW_SPACES = {
-    "i": "once the units are fitted: hotplace space create 'ASP1 SSD' --location UNIT,UNIT (their resource names)",
+    "i": "once disk units are fitted, by their resource names: hotplace space create 'ASP1 SSD' --location UNIT,UNIT",
     "zos": "once the volumes are there: hotplace space create GROUP --location VOLSER,VOLSER",
 }
 
