@@ -289,7 +289,11 @@ def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
 
 
 def _is_harm(effect: Effect, *, last: bool) -> bool:
-    """Whether a rise of the wait for the same work is sure by itself."""
+    """Whether a rise of the wait for the same work is sure by itself, and not shown as well by what did not move."""
+    if effect.beside is not None and effect.beside.change < LEAST_CHANGE:
+        # A neighbour whose load comes and goes is no noise of a steady kind: of three days, four or five of its spells
+        # are known, and a time with two more looks like harm. Statements that read nothing of what moved have the same.
+        return False
     each = SURE if effect.beside is None else SURE_OF_TWO
     low, _ = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else each)
     return low > 0 and effect.change >= LEAST_CHANGE and is_no_noise(effect)
