@@ -1,6 +1,6 @@
 -- Unique indexes whose order depends on a collation, which another version of the operating system may have changed: rows
 -- that are equal are found among them now and then. The smallest come first. Sizes are those that VACUUM or ANALYZE saw.
--- Reads: pg_index, pg_class, pg_namespace, pg_am, pg_database. Since: 14. Privilege: none.
+-- Reads: pg_index, pg_class, pg_namespace, pg_am. Since: 14. Privilege: none.
 -- Cost: one scan of pg_index.
 SELECT i.indexrelid::bigint AS oid,
        quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS index,
