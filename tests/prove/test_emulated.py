@@ -13,14 +13,16 @@ import pytest
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.studies.prove import moving
+from agent.studies.prove import moving, truth
 from agent.studies.prove.claims import ClaimFinding, ProofPage, Result
 from agent.studies.prove.run import Order, prove
 from agent.studies.prove.script import ProofRefused, Script, script_of
 from connectors.kit.contract import ConnectorError
 from connectors.kit.proving import Proof, Scratch
 from connectors.kit.registry import find_engine
+from connectors.model.observation import Catalog, Demand, Interval
 from connectors.sqlserver.claims.proof import SqlserverProofSession
+from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab
@@ -47,9 +49,9 @@ class Place:
         assert found is not None
         return found
 
-    def script(self, *names: str, slow: str = SLOW) -> Script:
+    def script(self, *names: str, slow: str = SLOW, quick: bool = False) -> Script:
         """The script with the cases of those names alone."""
-        script = script_of(self.proof, Scratch(schema="scratch", slow=slow, fast=FAST))
+        script = script_of(self.proof, Scratch(schema="scratch", slow=slow, fast=FAST), quick=quick)
         return replace(script, cases=tuple(case for case in script.cases if case.name in names))
 
     def prove(self, script: Script, account: Account = PROVER, **other: Any) -> ProofPage | None:
@@ -75,6 +77,8 @@ class Place:
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """SQL Server 2022 Enterprise, emulated."""
     monkeypatch.setattr(moving, "HELD_SECONDS", 0.7)
+    for name in ("SETTLE_SECONDS", "REPORT_SECONDS"):  # of PostgreSQL
+        monkeypatch.setattr(truth, name, 0.0)
     with scratch_lab() as lab, Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
         yield Place(lab=lab, folder=tmp_path, ledger=ledger)
 
@@ -176,3 +180,50 @@ def _ask_for_long(session: SqlserverProofSession) -> None:
     for _ in range(100):
         session.rows("SELECT 1 AS n")
         time.sleep(0.05)
+
+
+TRUTH = tuple(f"{sort} {load}" for load in ("look-ups", "index reads", "a scan") for sort in ("reads", "wait"))
+
+
+@pytest.mark.parametrize("ramps_up", [False, True], ids=["full pool", "pool that fills"])
+def test_reads_and_waits_of_objects_are_what_the_session_counted(server: Place, finding: Find, ramps_up: bool) -> None:
+    """Its own rows of sys.dm_exec_session_wait_stats and sys.dm_exec_sessions against the connector."""
+    server.lab.instance.flushers, server.lab.instance.ramps_up = {PROVER.name}, ramps_up
+    page = server.prove(server.script("truth", quick=True))
+    found = {code: finding(page, code) for code in TRUTH}
+    assert [(code, each.evidence) for code, each in found.items() if each.result is not Result.SEEN] == []
+    assert "1,495 blocks; the session counted 1,495" in found["reads a scan"].evidence
+    assert server.tables() == []
+
+
+def test_a_wrong_factor_of_the_connector_is_contradicted(
+    server: Place, finding: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A demand that counts a tenth too much in reads, and a tenth too little in waits."""
+    classify = SqlserverConnector.classify
+
+    def wrong(connector: SqlserverConnector, interval: Interval, catalog: Catalog) -> Demand:
+        demand = classify(connector, interval, catalog)
+        waited = None if demand.waited is None else demand.waited * 0.9
+        return replace(demand, rates=demand.rates * 1.1, waited=waited)
+
+    monkeypatch.setattr(SqlserverConnector, "classify", wrong)
+    monkeypatch.setattr(truth, "MOST_TRIES", 1)
+    server.lab.instance.flushers = {PROVER.name}
+    page = server.prove(server.script("truth", quick=True))
+    assert {finding(page, code).result for code in TRUTH} == {Result.CONTRADICTED}
+    assert "10.0% apart" in finding(page, "wait index reads").evidence
+
+
+def test_without_the_procedure_or_the_figures_nothing_is_said_about_waits(tmp_path: Path, finding: Find) -> None:
+    """No procedure is installed, or the version has no waits by session: not tried, with the server's words."""
+    for major, flushers, why in ((16, set[str](), "2812"), (12, {PROVER.name}, "dm_exec_session_wait_stats")):
+        folder = tmp_path / str(major)
+        folder.mkdir()
+        with scratch_lab(major=major) as lab, Ledger.open(folder / "ledger.db", SystemClock()) as ledger:
+            lab.instance.flushers = flushers
+            place = Place(lab=lab, folder=folder, ledger=ledger)
+            page = place.prove(place.script("truth", quick=True))
+            for code in TRUTH:
+                assert finding(page, code).result is Result.NOT_TRIED
+                assert why in finding(page, code).evidence

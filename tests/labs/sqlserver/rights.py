@@ -8,7 +8,9 @@ from tests.labs.tds.backend import ServerError
 
 PERFORMANCE_SPLIT = 16  # VIEW SERVER PERFORMANCE STATE since 2022
 DDL_RIGHTS = frozenset({"ALTER", "ALTER ANY DATASPACE", "ALTER ANY SCHEMA", "CREATE TABLE"})
-OWN_ROWS = frozenset({"sys.dm_exec_requests", "sys.dm_exec_sessions"})  # without the right: this session only
+OWN_ROWS = frozenset(
+    {"sys.dm_exec_requests", "sys.dm_exec_sessions", "sys.dm_exec_session_wait_stats"}
+)  # without the right: this session only
 
 
 def sees_server_state(account: Account, major: int) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import zlib
 
 from tests.labs.sqlserver.changes.work import INTENT_EXCLUSIVE, INTENT_SHARED, Work
-from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, ReadRows, UpdateRow
-from tests.labs.sqlserver.objects import CLUSTERED, CLUSTERED_COLUMNSTORE, ColumnOf, Index, Table
+from tests.labs.sqlserver.instance import IAM
+from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, ReadPages, ReadRows, UpdateRow
+from tests.labs.sqlserver.objects import CLUSTERED, CLUSTERED_COLUMNSTORE, ColumnOf, Index, Partition, Table
 from tests.labs.sqlserver.rights import may_alter, owns_rows
 from tests.labs.sqlserver.storage import IN_ROW, LOB
 from tests.labs.tds.backend import Rows, ServerError
@@ -79,6 +80,36 @@ def read_rows(work: Work, asked: ReadRows) -> Rows:
             return Rows((Column(asked.name, Kind.BIGINT),), [(found,)])
     number = zlib.crc32("\n".join([str(rows), *table.written]).encode()) & 0x7FFFFFFF
     return Rows((Column(asked.name, Kind.INT),), [(number,)])
+
+
+def read_pages(work: Work, asked: ReadPages, keys: list[int]) -> Rows:
+    """A scan of the table, or the rows with these keys through an index; what is not in memory is waited for."""
+    table = _table(work, asked.table, "SELECT")
+    _check_names(table, asked.columns)
+    work.lock(table, INTENT_SHARED)
+    (base,) = table.base.partitions
+    if not asked.index:
+        work.instance.scan_by(work.connected, work.database, base)
+        return Rows((Column(asked.name, Kind.BIGINT),), [(base.rows,)])
+    index = table.index_named(asked.index)
+    if index is None:
+        name = f"{table.schema}.{table.name}"
+        raise ServerError(
+            308, f"Index '{asked.index}' on table '{name}' (specified in the FROM clause) does not exist."
+        )
+    (part,) = index.partitions
+    found = [key for key in keys if 1 <= key <= base.rows]
+    work.instance.read_by(work.connected, work.database, index, part, _positions(part, found))
+    held = {name.lower() for name, _ in index.keys} | {name.lower() for name in index.included}
+    if {name.lower() for name in asked.columns} - held and index is not table.base:
+        work.instance.read_by(work.connected, work.database, table.base, base, _positions(base, found))
+    return Rows((Column(asked.name, Kind.BIGINT),), [(len(found),)])
+
+
+def _positions(partition: Partition, keys: list[int]) -> list[int]:
+    """Pages of the rows with these keys: 1 to the number of rows lie in that order, behind the page of the map."""
+    unit = partition.units[IN_ROW]
+    return [min(IAM + 1 + (key - 1) * unit.total // partition.rows, unit.total - 1) for key in keys]
 
 
 def grant(work: Work, asked: Grant) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
@@ -43,6 +43,17 @@ class ReadRows:
     keep: bool
     key: str | None = None
     value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPages:
+    """SELECT SUM(LEN(column)) from a whole table, or from the rows of a join by their keys, through an index."""
+
+    table: tuple[str, str]
+    columns: list[str]
+    name: str
+    index: str = ""  # "": the table is scanned
+    keys: str = ""  # a query of the keys that are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,26 @@ def read_rows(sql: str) -> ReadRows | None:
     key, value = _row(parser) if parser.take("WHERE") else (None, 0)
     parser.finish()
     return ReadRows(table, what, name, keep, key, value)
+
+
+def read_pages(sql: str) -> ReadPages | None:
+    """The reading of a table's pages under hints (rule 40); None for any other SELECT."""
+    if "WITH (" not in sql or "INDEX(" not in sql:
+        return None
+    tree = sqlglot.parse_one(sql, read="tsql")
+    tables = [each for each in tree.find_all(exp.Table) if each.args.get("hints")]
+    if not isinstance(tree, exp.Select) or len(tables) != 1 or not isinstance(tree.selects[0], exp.Alias):
+        return None
+    (table,) = tables
+    own = [column.name for column in tree.find_all(exp.Column) if column.table == table.alias and column.name]
+    whole = ReadPages((table.db, table.name), own, tree.selects[0].alias)
+    index = next(each for hints in table.args["hints"] for each in hints.find_all(exp.Anonymous)).expressions[0]
+    if isinstance(index, exp.Literal):
+        return whole
+    (join,) = tree.args["joins"]
+    key = join.args["on"].expression.copy()
+    keys = exp.select(exp.alias_(key, "key_value")).from_(tree.args["from_"].this.copy())
+    return replace(whole, index=index.name, keys=keys.sql(dialect="tsql"))
 
 
 def grant(parser: Parser, _: int) -> Grant:

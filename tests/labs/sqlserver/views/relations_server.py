@@ -374,6 +374,8 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "database_id": viewer.instance.databases[session.database.lower()].database_id,
             **_REQUESTED_LONG_AGO,
             "open_transaction_count": 0,
+            "reads": session.reads,
+            "logical_reads": session.logical_reads,
         }
     others = viewer.instance.snapshots.keys() | viewer.instance.transactions.keys()
     for spid in others - viewer.instance.sessions.keys():
@@ -401,6 +403,20 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "last_request_end_time": NEVER if client.ended is None else _ago(client.ended),
             "open_transaction_count": client.open_transactions,
         }
+
+
+def session_wait_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_session_wait_stats: types that a session has waited for."""
+    for session in _visible(viewer):
+        for name in [name for name in session.waits if not name.endswith("/n")]:
+            yield {
+                "session_id": session.spid,
+                "wait_type": name,
+                "waiting_tasks_count": session.waits[f"{name}/n"],
+                "wait_time_ms": session.waits[name] // 1000,
+                "max_wait_time_ms": 0,
+                "signal_wait_time_ms": 0,
+            }
 
 
 def session_transactions(viewer: Viewer) -> Iterator[Row]:
@@ -533,6 +549,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_os_host_info": host_info,
     "sys.dm_exec_requests": requests,
     "sys.dm_exec_sessions": sessions,
+    "sys.dm_exec_session_wait_stats": session_wait_stats,
     "sys.dm_exec_sql_text": sql_text,
     "sys.dm_tran_session_transactions": session_transactions,
     "sys.dm_tran_active_transactions": active_transactions,
