@@ -12,6 +12,8 @@ OWN_ROWS = frozenset(
     {"sys.dm_exec_requests", "sys.dm_exec_sessions", "sys.dm_exec_session_wait_stats"}
 )  # without the right: this session only
 
+OF_SECURITY = frozenset({"sys.dm_database_encryption_keys"})
+
 
 def sees_server_state(account: Account, major: int) -> bool:
     """VIEW SERVER STATE, which holds the newer rights."""
@@ -70,9 +72,16 @@ def check_view(account: Account, view: View, major: int, database: str) -> None:
             f"The SELECT permission was denied on the object '{name}', database 'mssqlsystemresource', schema 'sys'."
         )
         raise ServerError(229, message, severity=14)
-    if not view.needs_state() or view.name in OWN_ROWS or sees_server_state(account, major):
+    if not view.needs_state() or view.name in OWN_ROWS:
         return
+    if view.name in OF_SECURITY and major >= PERFORMANCE_SPLIT:
+        if account.administrator or "VIEW SERVER SECURITY STATE" in account.server_rights:
+            return
+        message = "VIEW SERVER SECURITY STATE permission was denied on object 'server', database 'master'."
+        raise ServerError(300, message, severity=14, also=297)
     newer = " PERFORMANCE" if major >= PERFORMANCE_SPLIT else ""
+    if sees_server_state(account, major):
+        return
     if not view.database_right_will_do():
         message = f"VIEW SERVER{newer} STATE permission was denied on object 'server', database 'master'."
         raise ServerError(300, message, severity=14, also=297)
