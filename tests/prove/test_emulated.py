@@ -41,6 +41,7 @@ class Place:
     ledger: Ledger
     pages: list[ProofPage] = field(default_factory=list)
     shown: list[Script] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     @property
     def proof(self) -> Proof:
@@ -60,7 +61,7 @@ class Place:
         order = Order(
             database=DatabaseConfig.model_validate(values), proof=self.proof, script=script, ledger=self.ledger,
             clock=SystemClock(), who="ann", origin="test", approve_script=self._approve, approve=lambda *_: True,
-            tell=self.pages.append, say=lambda _: None, server="emulated",
+            tell=self.pages.append, say=self.said.append, server="emulated",
         )  # fmt: skip
         return prove(order)
 
@@ -227,3 +228,25 @@ def test_without_the_procedure_or_the_figures_nothing_is_said_about_waits(tmp_pa
             for code in TRUTH:
                 assert finding(page, code).result is Result.NOT_TRIED
                 assert why in finding(page, code).evidence
+
+
+MOVED_BY = ("copy and SWITCH of one partition", "NEXT USED and SPLIT of an empty partition")
+
+
+def test_partitions_that_are_switched_emptied_or_guarded(server: Place, finding: Find) -> None:
+    """Copy and SWITCH there and back, an empty range by the catalog alone, and a security policy that forbids both."""
+    page = server.prove(server.script("switched", "emptied", "guarded"))
+    assert page is not None
+    assert [(each.claim.code, each.evidence) for each in page.findings if each.result is Result.CONTRADICTED] == []
+    for name, way in zip(("switched", "emptied"), MOVED_BY, strict=True):
+        assert (finding(page, f"move {name}").result, finding(page, f"kept {name}").result) == (
+            Result.SEEN,
+            Result.SEEN,
+        )
+        assert way in finding(page, f"move {name}").evidence
+    assert finding(page, "move guarded").evidence.startswith(
+        "2 units are refused: SWITCH is not for [scratch].[guarded]"
+    )
+    assert "security policy" in finding(page, "move guarded").evidence
+    assert (finding(page, "clean").result, server.tables(), server.lab.shop.modules) == (Result.SEEN, [], {})
+    assert finding(page, "move files").evidence == "no space was given away whose files may move: --throw-away"

@@ -9,9 +9,9 @@ Only what the listed statements made is dropped, by the names that they made it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.config.models import DatabaseConfig, Level
@@ -23,6 +23,7 @@ from agent.studies.prove import moving
 from agent.studies.prove.bench import Approve, Bench, Witness
 from agent.studies.prove.claims import (
     LOST,
+    NAMES,
     ClaimFindings,
     ProofPage,
     every_claim,
@@ -33,7 +34,7 @@ from agent.studies.prove.moving import Rounds
 from agent.studies.prove.script import ProofRefused, Script, admit, admit_watching_login
 from agent.studies.prove.truth import try_truth
 from connectors.kit.contract import Clock, HotplaceError, PrivilegeMissing
-from connectors.kit.proving import Case, NotedStatement, Proof, ProofSession
+from connectors.kit.proving import FILES, MOVES, Case, NotedStatement, Proof, ProofSession
 from connectors.model.moves import UnitKind
 from connectors.model.observation import Catalog, Demand, Interval, Signal
 from policies.evidence.counter_deltas import difference
@@ -109,7 +110,8 @@ def try_units(bench: Bench) -> None:
         for key, kind, space in zip(units.key, units.kind, units.space, strict=True)
     }
     for case in bench.made:
-        wanted = {key: f"{kind} in {bench.script.scratch.slow}" for key, kind in case.units.items()}
+        space = bench.script.scratch.throw_away if case.setup == FILES else bench.script.scratch.slow
+        wanted = {key: f"{kind} in {space}" for key, kind in case.units.items()}
         wrong = [
             f"{key}: {there.get(key, 'not listed')}, made as {want}"
             for key, want in wanted.items()
@@ -269,15 +271,19 @@ class _Run:
         self._order = order
         self._rounds: Rounds | None = None
         self._version = "of an unknown version"
-        watch = Watch(
-            order.database, order.ledger, order.clock, level=Level.PROPOSE, dry_run=False, listener=self._listen,
-            asked_by=order.who,
-        )  # fmt: skip
+        self._database = order.database.model_copy(update={"by_hand": False})  # whoever moves tables: its own are moved
         self._bench = Bench(
-            database=order.database.model_copy(update={"by_hand": False}),  # whoever moves tables: its own are moved
+            database=self._database,
             proof=order.proof, script=order.script, ledger=order.ledger, clock=order.clock,
-            watch=watch, session=session, findings=_findings_of(order), approve=order.approve,
+            watch=self._watch(order.database), session=session, findings=_findings_of(order), approve=order.approve,
             who=order.who, origin=order.origin, say=order.say,
+        )  # fmt: skip
+
+    def _watch(self, database: DatabaseConfig) -> Watch:
+        order = self._order
+        return Watch(
+            database, order.ledger, order.clock, level=Level.PROPOSE, dry_run=False, listener=self._listen,
+            asked_by=order.who,
         )  # fmt: skip
 
     def page(self) -> ProofPage:
@@ -335,13 +341,31 @@ class _Run:
         witness = Witness(bench.script, bench.clock, bench.open_session)
         witness.start()
         try:
+            cases = [case for case in bench.made if case.purpose == MOVES]
             self._rounds = Rounds(bench, witness)
-            self._rounds.run()
+            self._rounds.run([case for case in cases if not case.setup])
             for case in bench.made:
                 if case.purpose == "pitfalls":
                     moving.Pitfalls(bench, witness, case).run()
+            for setup in dict.fromkeys(case.setup for case in cases if case.setup):
+                bench.say(f"under other settings: {setup}")
+                self._set_up(setup)
+                self._rounds = Rounds(bench, witness)
+                self._rounds.run([case for case in cases if case.setup == setup])
         finally:
             witness.stop()
+
+    def _set_up(self, name: str) -> None:
+        """Move all that follows under other settings: by another connector, of the same database and ledger."""
+        bench, order, scratch = self._bench, self._order, self._order.script.scratch
+        files = [str(row[0]) for row in bench.session.rows(bench.script.questions["files"])] if name == FILES else []
+        wanted = order.proof.set_up(name, scratch, files)
+        spaces = {scratch.slow: wanted.slow, scratch.fast: wanted.fast}
+        bench.watch.close(save=False)
+        bench.database = _under(self._database, wanted.settings, spaces)
+        bench.script = replace(order.script, scratch=replace(scratch, slow=wanted.slow, fast=wanted.fast))
+        bench.watch = self._watch(bench.database)
+        bench.watch.hold_lease()
 
     def _listen(self, event: MoveEvent) -> None:
         self._bench.say(f"{event.move.move.key} -> {event.move.move.to_space}: {event.move.state}: {event.sentence}")
@@ -422,7 +446,37 @@ class _Run:
 
 def _findings_of(order: Order) -> ClaimFindings:
     every = every_claim(order.proof)
-    return ClaimFindings(quick_claims(order.proof), every) if order.script.quick else ClaimFindings(every)
+    findings = ClaimFindings(quick_claims(order.proof), every) if order.script.quick else ClaimFindings(every)
+    if not order.script.scratch.throw_away:
+        given = {case.name for case in order.proof.cases(NAMES) if case.setup == FILES}
+        for claim in every:
+            if claim.name in given and claim.sort in ("units", "move", "kept"):
+                findings.note_not_tried(claim.code, "no space was given away whose files may move: --throw-away")
+    return findings
+
+
+def _under(database: DatabaseConfig, settings: Mapping[str, object], spaces: Mapping[str, str]) -> DatabaseConfig:
+    """The database under other settings, its tiers with other spaces in the place of the scratch spaces."""
+    tiers = tuple(
+        tier.model_copy(
+            update={
+                "spaces": tuple(
+                    space.model_copy(update={"name": spaces[space.name]})
+                    for space in tier.spaces
+                    if space.name in spaces
+                )
+            }
+        )
+        for tier in database.tiers
+    )
+    moving = database.move_connection
+    return database.model_copy(
+        update={
+            "connection": database.connection.model_copy(update=dict(settings)),
+            "move_connection": None if moving is None else moving.model_copy(update=dict(settings)),
+            "tiers": tuple(tier for tier in tiers if tier.spaces),
+        }
+    )
 
 
 def _failure_of(work: Callable[[], None]) -> BaseException | None:

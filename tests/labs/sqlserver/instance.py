@@ -147,6 +147,9 @@ class Database:
     owners: dict[str, str] = field(default_factory=dict)  # schema -> its owner, where that is not dbo
     database_snapshots: list[str] = field(default_factory=list)  # CREATE DATABASE ... AS SNAPSHOT OF this one
     mirrored: bool = False
+    modules: dict[tuple[str, str], str] = field(
+        default_factory=dict
+    )  # functions; policies with the name of their table
     encryption_state: int = 0  # 3: encrypted; 2, 4, 5, 6: it is being changed
     physical_name: str = ""  # in the cloud a GUID, which counters are named by; "": its name
     counted_as: str = ""  # the name of its counters, where that is neither

@@ -54,6 +54,12 @@ def may_create_tables(account: Account, schema: str) -> bool:
     return creates and may_alter(account, schema)
 
 
+def may_create(account: Account, right: str, schema: str) -> bool:
+    """That right in the database, which ALTER holds, and ALTER on the schema."""
+    has = account.administrator or bool({"ALTER", right} & account.database_rights)
+    return has and may_alter(account, schema)
+
+
 def owns_rows(account: Account, schema: str) -> bool:
     """SELECT, INSERT and UPDATE on the tables of a schema: its owner's, or given for the database."""
     return schema.lower() in account.owns or may_read_and_write(account)

@@ -25,6 +25,9 @@ from tests.labs.sqlserver.language.partition_statements import (
     Truncate,
 )
 from tests.labs.sqlserver.language.row_statements import (
+    CreatePolicy,
+    CreateRowFunction,
+    DropModule,
     Grant,
     InsertRows,
     UpdateRow,
@@ -94,6 +97,9 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     Truncate: partitions.truncate,
     RefuseIf: conditions.refuse_if,
     Switch: switch,
+    CreateRowFunction: rows.create_row_function,
+    CreatePolicy: rows.create_policy,
+    DropModule: rows.drop_module,
 }
 FLUSH = "hotplace_flush"
 WALKS_THE_POOL = "dm_os_buffer_descriptors"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import sqlglot
@@ -10,6 +11,7 @@ from sqlglot import exp
 from tests.labs.sqlserver.language.tokens import Parser
 from tests.labs.tds.backend import ServerError
 
+POLICIES_SINCE = 13
 RIGHTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"})
 
 
@@ -63,6 +65,66 @@ class Grant:
     table: tuple[str, str]
     right: str
     grantee: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRowFunction:
+    """CREATE FUNCTION s.f (parameters) RETURNS TABLE ... AS RETURN SELECT ...: what it returns is not looked at."""
+
+    name: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePolicy:
+    """CREATE SECURITY POLICY s.p ADD FILTER PREDICATE s.f(column) ON s.t WITH (STATE = ON)."""
+
+    name: tuple[str, str]
+    function: tuple[str, str]
+    column: str
+    table: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DropModule:
+    """DROP FUNCTION or DROP SECURITY POLICY."""
+
+    what: str
+    name: tuple[str, str]
+
+
+def create_row_function(parser: Parser, _: int) -> CreateRowFunction:
+    """Behind CREATE FUNCTION."""
+    name = parser.table()
+    parser.need("(")
+    parser.until(")")
+    parser.need(")", "RETURNS", "TABLE")
+    parser.take("WITH", "SCHEMABINDING")
+    parser.need("AS", "RETURN")
+    given = sqlglot.parse_one(parser.until(), read="tsql")
+    if not isinstance(given, exp.Select):
+        raise ServerError(102, "Incorrect syntax near 'RETURN'.", severity=15)
+    return CreateRowFunction(name)
+
+
+def create_policy(parser: Parser, major: int) -> CreatePolicy:
+    """Behind CREATE SECURITY POLICY, known since 2016."""
+    if major < POLICIES_SINCE:
+        raise ServerError(
+            343, "Unknown object type 'SECURITY' used in a CREATE, DROP, or ALTER statement.", severity=15
+        )
+    name = parser.table()
+    parser.need("ADD", "FILTER", "PREDICATE")
+    function = parser.table()
+    (column,) = parser.names()
+    parser.need("ON")
+    table = parser.table()
+    parser.need("WITH", "(", "STATE", "=", "ON", ")")
+    return CreatePolicy(name, function, column, table)
+
+
+def drop_module(what: str) -> Callable[[Parser, int], DropModule]:
+    """Behind DROP FUNCTION or DROP SECURITY POLICY."""
+    return lambda parser, _: DropModule(what, parser.table())
 
 
 def insert_rows(parser: Parser, table: tuple[str, str]) -> InsertRows:
