@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -27,7 +30,7 @@ from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, MOVER, OWNER, PROVER, SLOW, add_table
-from tests.prove.places import scratch_lab, sqlserver_values
+from tests.prove.places import SPARE, give_away, scratch_lab, sqlserver_values
 
 Find = Callable[[ProofPage | None, str], ClaimFinding]
 
@@ -250,3 +253,56 @@ def test_partitions_that_are_switched_emptied_or_guarded(server: Place, finding:
     assert "security policy" in finding(page, "move guarded").evidence
     assert (finding(page, "clean").result, server.tables(), server.lab.shop.modules) == (Result.SEEN, [], {})
     assert finding(page, "move files").evidence == "no space was given away whose files may move: --throw-away"
+
+
+def files_alone(server: Place) -> tuple[Script, Account]:
+    """The script of the files of a filegroup that is given away, and a login that owns the database."""
+    owner = give_away(server.lab)
+    given = Scratch(schema="scratch", slow=SLOW, fast=FAST, throw_away=SPARE, to_folder="S:\\moved\\")
+    script = script_of(server.proof, given, quick=True)
+    return replace(script, cases=tuple(case for case in script.cases if case.name == "files")), owner
+
+
+def folders(server: Place) -> list[str]:
+    """Of the files of the filegroup that is given away."""
+    group = server.lab.shop.storage.filegroup_named(SPARE)
+    assert group is not None
+    return [file.path.rpartition("\\")[0] for file in server.lab.shop.storage.files_of(group.space_id)]
+
+
+def test_files_of_a_filegroup_that_is_given_away_go_and_come_back(server: Place, finding: Find) -> None:
+    """By a login that may empty files; another filegroup, or one that is not empty, is refused."""
+    script, owner = files_alone(server)
+    page = server.prove(script, owner)
+    assert finding(page, "move files").evidence.startswith("2 by files of the filegroup")
+    assert [finding(page, f"{sort} files").result for sort in ("units", "kept")] == [Result.SEEN, Result.SEEN]
+    assert (finding(page, "clean").result, server.tables(), folders(server)) == (Result.SEEN, [], ["D:"])
+    server.lab.instance.accounts[PROVER.name] = PROVER
+    with pytest.raises(ProofRefused, match="prover may not empty files"):
+        server.prove(script, PROVER)
+    server.lab.instance.accounts[owner.name] = owner
+    add_table(server.lab.shop, "theirs", space=SPARE, pages=8)
+    with pytest.raises(ProofRefused, match=r"the filegroup \[spare\] is not empty: 2 allocation units lie in it"):
+        server.prove(script, owner)
+
+
+def test_ctrl_c_brings_files_back(server: Place, finding: Find) -> None:
+    """Pressed while a file is emptied: what has left it goes back, and the new file is removed."""
+    script, owner = files_alone(server)
+    server.lab.instance.build_seconds = 2.0
+
+    class Pressing(list[str]):
+        def append(self, text: str) -> None:
+            if "running: move the pages" in text:
+                threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            super().append(text)
+
+    server.said = Pressing()
+    with pytest.raises(KeyboardInterrupt):
+        server.prove(script, owner)
+    (page,) = server.pages
+    assert page.ended == "interrupted from the keyboard"
+    assert finding(page, "move files").result is Result.NOT_TRIED
+    assert (finding(page, "clean").evidence, server.tables(), folders(server)) == (
+        "all that was made is dropped", [], ["D:"],
+    )  # fmt: skip

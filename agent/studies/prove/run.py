@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.config.models import DatabaseConfig, Level
+from agent.config.tiers import SpaceConfig
 from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind
 from agent.model.states import ACTIONABLE
 from agent.moving.progress import MoveEvent
 from agent.service.watch import Watch
@@ -42,6 +44,8 @@ from policies.evidence.counter_deltas import difference
 BLOCK_BYTES = 8192  # of engines whose blocks have one size
 LOOK_UP_MOST, SCAN_LEAST = 1.5, 0.9  # logical reads a look-up, and blocks read of those there are
 LONGEST_SECONDS = 3600.0
+ROOM_OF_A_FOLDER = 1 << 50  # bytes: more than any has, so that the engine says when it is full
+ENDING_SECONDS = 300.0  # in which files that were cut off are brought back
 QUICK_NOTE = "Made with --quick: of the cases that move, the first table and the first index alone; no pitfalls."
 IN_WORDS = {
     UnitKind.TABLE: "table",
@@ -408,6 +412,7 @@ class _Run:
             for number in bench.proposals:
                 bench.strike_rest(number)
             self._mend_session()
+            self._end_files()
             for case in reversed(bench.made):
                 self._drop(case)
             self._look_that_it_is_empty()
@@ -415,6 +420,37 @@ class _Run:
             bench.session.close()
             bench.watch.acting.stop()
             bench.watch.close(save=False)
+
+    def _end_files(self) -> None:
+        """Bring files back that a move was cut off with, which no DROP of a table does."""
+        bench, script = self._bench, self._order.script
+        begun = [row for number in bench.proposals for row in bench.rows(number) if row.state in ACTIONABLE]
+        if not script.scratch.throw_away or not begun or bench.script is script:
+            return
+        bench.say(f"bringing back the files of {script.scratch.throw_away}")
+        for row in begun:
+            bench.ledger.requests.submit(
+                row.id, RequestKind.CANCEL, who=bench.who, origin=bench.origin, reason="the proof has ended"
+            )
+        with suppress(HotplaceError):  # what is left is named at the end
+            bench.watch.close(save=False)
+            bench.watch = self._watch(bench.database)
+            bench.watch.hold_lease()
+            until = bench.clock.monotonic() + ENDING_SECONDS
+            while bench.clock.monotonic() < until:
+                bench.watch.act()
+                left = [row for row in begun if bench.ledger.moves.row(row.id).state in ACTIONABLE]
+                if not left and not bench.watch.executor.leftovers():
+                    return
+                bench.clock.sleep(0.1)
+
+    def _files_left(self) -> list[str]:
+        """Files of the space that is given away that are not where they were."""
+        bench, scratch = self._bench, self._order.script.scratch
+        if not scratch.throw_away:
+            return []
+        paths = [str(row[0]) for row in bench.session.rows(bench.script.questions["files"])]
+        return [f"{path}, a file of {scratch.throw_away}" for path in paths if path.startswith(scratch.to_folder)]
 
     def _mend_session(self) -> None:
         """Another session, where the one at hand has been lost with what it did last."""
@@ -431,7 +467,7 @@ class _Run:
     def _look_that_it_is_empty(self) -> None:
         bench = self._bench
         try:
-            left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])]
+            left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])] + self._files_left()
         except HotplaceError as error:
             words = f"it may hold {', '.join(case.name for case in bench.made)}" if bench.made else "nothing was made"
             bench.findings.note_not_tried("clean", f"{error}; {words}", native_code_of(error))
@@ -457,18 +493,10 @@ def _findings_of(order: Order) -> ClaimFindings:
 
 def _under(database: DatabaseConfig, settings: Mapping[str, object], spaces: Mapping[str, str]) -> DatabaseConfig:
     """The database under other settings, its tiers with other spaces in the place of the scratch spaces."""
-    tiers = tuple(
-        tier.model_copy(
-            update={
-                "spaces": tuple(
-                    space.model_copy(update={"name": spaces[space.name]})
-                    for space in tier.spaces
-                    if space.name in spaces
-                )
-            }
-        )
+    tiers = [
+        tier.model_copy(update={"spaces": tuple(_renamed(each, spaces) for each in tier.spaces if each.name in spaces)})
         for tier in database.tiers
-    )
+    ]
     moving = database.move_connection
     return database.model_copy(
         update={
@@ -477,6 +505,12 @@ def _under(database: DatabaseConfig, settings: Mapping[str, object], spaces: Map
             "tiers": tuple(tier for tier in tiers if tier.spaces),
         }
     )
+
+
+def _renamed(space: SpaceConfig, spaces: Mapping[str, str]) -> SpaceConfig:
+    """The space by its name under the settings; what room a folder has is not configured, and the engine says it."""
+    name = spaces[space.name]
+    return space if name == space.name else space.model_copy(update={"name": name, "capacity": ROOM_OF_A_FOLDER})
 
 
 def _failure_of(work: Callable[[], None]) -> BaseException | None:
