@@ -20,7 +20,8 @@ from tests.labs.oracle.harness import PASSWORD, running_harness
 from tests.labs.postgresql import installations, running_cluster
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab, running_lab
-from tests.labs.sqlserver.world import OWNER, PROVER, add_scratch
+from tests.labs.sqlserver.world import OWNER as DATABASE_OWNER
+from tests.labs.sqlserver.world import PROVER, add_scratch
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
 OWNER = """
@@ -106,7 +107,7 @@ def give_away(lab: Lab) -> Account:
     """An empty filegroup on the slow disk, and the prover as an owner of the database, who may empty its files."""
     volume = next(each.volume for each in lab.shop.storage.files.values() if each.volume.seeks)
     lab.shop.add_filegroup(SPARE, volume, pages=2000)
-    owner = replace(OWNER, name=PROVER.name, password=PROVER.password, owns=PROVER.owns)
+    owner = replace(DATABASE_OWNER, name=PROVER.name, password=PROVER.password, owns=PROVER.owns)
     lab.instance.accounts[owner.name] = owner
     return owner
 
