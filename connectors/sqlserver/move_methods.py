@@ -173,8 +173,8 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
     heap = definition.partitions[0]
     if heap.rows > MOST_EQUAL and not carrier.unique_index:
         sentence = (
-            f"{bundle.key} is a heap of {heap.rows:,} rows without a unique index: an index numbers {MOST_EQUAL:,} rows of "
-            "one value at most (error 666), which would end the build after hours"
+            f"{bundle.key} is a heap of {heap.rows:,} rows without a unique index: an index numbers "
+            f"{MOST_EQUAL:,} rows of one value at most (error 666), which would end the build after hours"
         )
         return NoRoute(code="too_many_equal", sentence=sentence)
 
