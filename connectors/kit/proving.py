@@ -137,7 +137,7 @@ class Proof:
     ``block``, where there is one, with the bytes of a block of the slow space, ``locks`` with relation, mode, its rank
     and whether it is granted, ``session``, where there is one, with what this session has read so far, and ``compare``
     something with an object and what it is. ``given_away`` has a sentence for each thing that forbids to move the files
-    of the space that is given away, ``files`` the paths of those.
+    of the space that is given away, ``given_paths`` the paths of those.
     """
 
     cases: Callable[[Scratch], tuple[Case, ...]]

@@ -362,8 +362,7 @@ class _Run:
     def _set_up(self, name: str) -> None:
         """Move all that follows under other settings: by another connector, of the same database and ledger."""
         bench, order, scratch = self._bench, self._order, self._order.script.scratch
-        files = [str(row[0]) for row in bench.session.rows(bench.script.questions["files"])] if name == FILES else []
-        wanted = order.proof.set_up(name, scratch, files)
+        wanted = order.proof.set_up(name, scratch, self._given_paths() if name == FILES else ())
         spaces = {scratch.slow: wanted.slow, scratch.fast: wanted.fast}
         bench.watch.close(save=False)
         bench.database = _under(self._database, wanted.settings, spaces)
@@ -446,11 +445,16 @@ class _Run:
 
     def _files_left(self) -> list[str]:
         """Files of the space that is given away that are not where they were."""
-        bench, scratch = self._bench, self._order.script.scratch
+        scratch = self._order.script.scratch
         if not scratch.throw_away:
             return []
-        paths = [str(row[0]) for row in bench.session.rows(bench.script.questions["files"])]
-        return [f"{path}, a file of {scratch.throw_away}" for path in paths if path.startswith(scratch.to_folder)]
+        left = [path for path in self._given_paths() if path.startswith(scratch.to_folder)]
+        return [f"{path}, a file of {scratch.throw_away}" for path in left]
+
+    def _given_paths(self) -> list[str]:
+        """Paths of the files of the space that is given away."""
+        bench = self._bench
+        return [str(row[0]) for row in bench.session.rows(bench.script.questions["given_paths"])]
 
     def _mend_session(self) -> None:
         """Another session, where the one at hand has been lost with what it did last."""

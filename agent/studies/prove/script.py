@@ -77,7 +77,7 @@ def script_of(proof: Proof, scratch: Scratch, *, quick: bool = False) -> Script:
     return Script(scratch=scratch, cases=cases, questions=questions, queries=queries, quick=quick)
 
 
-OF_FILES = frozenset({"files", "given_away"})  # questions about a space that is given away
+OF_FILES = frozenset({"given_paths", "given_away"})  # questions about a space that is given away
 SHOWN = 3  # differences that are named
 
 
