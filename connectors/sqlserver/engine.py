@@ -68,7 +68,6 @@ ROUTES = (
     "index beside the old one, resumable",
     "copy and SWITCH of one partition",
     "NEXT USED and SPLIT of an empty partition",
-    "files of the filegroup",
 )
 PROOF = proof_of_package("connectors.sqlserver.claims", ROUTES)
 

@@ -38,7 +38,7 @@ class Rounds:
     compared: dict[str, int] = field(default_factory=dict)  # by case: after how many moves it was as before
     tried: set[tuple[str, str]] = field(default_factory=set)  # key and way
     lost: HotplaceError | None = None  # the session that compares has lost its connection
-    refused: dict[str, int] = field(default_factory=dict)  # by case: units that were refused as it says
+    refused: dict[str, set[str]] = field(default_factory=dict)  # by case: bundles that were refused as it says
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by case and way: seconds of each move
 
     def listen(self, event: MoveEvent) -> None:
@@ -156,8 +156,9 @@ class Rounds:
         elif ways.code != case.refused:
             self.bench.findings.note_contradiction(code, f"{bundle.key} is refused for another reason: {ways.sentence}")
         else:
-            self.refused[case.name] = self.refused.get(case.name, 0) + 1
-            self.bench.findings.note_seen(code, f"{self.refused[case.name]} units are refused: {ways.sentence}")
+            keys = self.refused.setdefault(case.name, set())
+            keys.add(bundle.key)
+            self.bench.findings.note_seen(code, f"{len(keys)} units are refused: {ways.sentence}")
 
     # -- judging -------------------------------------------------------------------------------------------------
 
