@@ -83,7 +83,7 @@ class KnownLoad:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetUp:
+class OtherSettings:
     """Other settings under which some cases move, and what they move between then."""
 
     settings: Mapping[str, object]  # of the connection of either login, in place of those that there are
@@ -150,7 +150,7 @@ class Proof:
     # engine has none, in the result of the load.
     own_reads: Callable[[Sequence[Row]], OwnReads]
     # (name of a set-up, the scratch, paths of the files of the space that is given away)
-    set_up: Callable[[str, Scratch, Sequence[str]], SetUp]
+    set_up: Callable[[str, Scratch, Sequence[str]], OtherSettings]
 
 
 PART = "-- == "

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from connectors.kit.contract import Clock
-from connectors.kit.proving import Row, Scratch, SetUp, without_head
+from connectors.kit.proving import OtherSettings, Row, Scratch, without_head
 from connectors.oracle.catalog import place_of
 from connectors.oracle.driver import connection_broke, load_driver, outcome_unknown, translate
 from connectors.oracle.names import plain
@@ -78,16 +78,16 @@ def names(scratch: Scratch) -> dict[str, str]:
     }
 
 
-def set_up(_: str, scratch: Scratch, paths: Sequence[str]) -> SetUp:
+def set_up(_: str, scratch: Scratch, paths: Sequence[str]) -> OtherSettings:
     """``files``: the tablespace that is given away, from its folder or disk group to another by its data files.
 
     >>> scratch = Scratch(schema="s", slow="a", fast="b", throw_away="T", to_folder="/new")
     >>> set_up("files", scratch, ["/old/t01.dbf"])
-    SetUp(settings={'move_by': 'tablespace', 'places': ('/new', '/old')}, slow='/old', fast='/new')
+    OtherSettings(settings={'move_by': 'tablespace', 'places': ('/new', '/old')}, slow='/old', fast='/new')
     """
     here = place_of(paths[0])
     places = (scratch.to_folder, here)
-    return SetUp(settings={"move_by": "tablespace", "places": places}, slow=here, fast=scratch.to_folder)
+    return OtherSettings(settings={"move_by": "tablespace", "places": places}, slow=here, fast=scratch.to_folder)
 
 
 SHOWN = 50  # characters of a statement that failed

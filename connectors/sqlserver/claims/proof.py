@@ -12,7 +12,7 @@ from importlib.resources import files
 import pyodbc
 
 from connectors.kit.contract import Clock, ConnectorError
-from connectors.kit.proving import FILES, Row, Scratch, SetUp, first_words
+from connectors.kit.proving import FILES, OtherSettings, Row, Scratch, first_words
 from connectors.sqlserver.catalog import folder_of
 from connectors.sqlserver.keys import quote
 from connectors.sqlserver.sessions import (
@@ -102,7 +102,7 @@ def names(scratch: Scratch) -> dict[str, str]:
     }
 
 
-def set_up(name: str, scratch: Scratch, paths: Sequence[str]) -> SetUp:
+def set_up(name: str, scratch: Scratch, paths: Sequence[str]) -> OtherSettings:
     r"""``switched``: filled partitions by copy and SWITCH; ``files``: the filegroup that is given away, by its files.
 
     >>> scratch = Scratch(schema="s", slow="a", fast="b", throw_away="f", to_folder="S:/new/")
@@ -110,9 +110,9 @@ def set_up(name: str, scratch: Scratch, paths: Sequence[str]) -> SetUp:
     {'move_by': 'filegroup', 'disks': {'from': 'D:/', 'to': 'S:/new/'}}
     """
     if name != FILES:
-        return SetUp(settings={"partitions": name}, slow=scratch.slow, fast=scratch.fast)
+        return OtherSettings(settings={"partitions": name}, slow=scratch.slow, fast=scratch.fast)
     disks = {"from": folder_of(paths[0]), "to": scratch.to_folder}
-    return SetUp(settings={"move_by": "filegroup", "disks": disks}, slow="from", fast="to")
+    return OtherSettings(settings={"move_by": "filegroup", "disks": disks}, slow="from", fast="to")
 
 
 def literal(text: str) -> str:
