@@ -64,7 +64,7 @@ NOT_READ = (
         ONE_PERIOD,
     ),
 )
-ROUTES = ("move online", "move", "rebuild online", "rebuild")
+ROUTES = ("move online", "move", "rebuild online", "rebuild", "move datafile")
 PROOF = proof_of_package("connectors.oracle.claims", ROUTES)
 
 

@@ -66,6 +66,8 @@ ROUTES = (
     "rebuild through a partition scheme online",
     "rebuild through a partition scheme offline",
     "index beside the old one, resumable",
+    "copy and SWITCH of one partition",
+    "NEXT USED and SPLIT of an empty partition",
 )
 PROOF = proof_of_package("connectors.sqlserver.claims", ROUTES)
 

@@ -49,6 +49,7 @@ from connectors.sqlserver.partitions import PartitionedTable
 from connectors.sqlserver.routes import by_hand, routes_of
 from connectors.sqlserver.sessions import _REQUIRED, query, query_names
 from tests.components import TSQL_GRAMMARS
+from tests.deploy.places import DEPLOY
 from tests.labs import clients
 from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, key, settings, table
 from tests.sqlserver.moving.test_switching import KEYS, ask, days, emptied
@@ -335,6 +336,17 @@ def test_every_statement_of_a_proof_is_one(refusals: Refusals, major: int) -> No
     assert len(found) > 100
     told = refusals([(reader_of(major), sql) for sql in found])
     assert [(sql, no) for sql, no in zip(found, told, strict=True) if no] == []
+
+
+def test_what_prove_flushes_by_is_read(refusals: Refusals) -> None:
+    """Each batch of the script that a DBA installs; a word too many is not taken."""
+    script = (DEPLOY / "live" / "sqlserver-flush.sql").read_text(encoding="utf-8")
+    text = re.sub(r"\$\((\w+)\)", r"\1", re.sub(r"^(--|:on ).*$", "", script, flags=re.MULTILINE))
+    batches = [part.strip() for part in re.split(r"^GO$", text, flags=re.MULTILINE) if part.strip()]
+    assert len(batches) >= 6
+    told = refusals([("150", sql) for sql in batches])
+    assert [(sql, no) for sql, no in zip(batches, told, strict=True) if no] == []
+    assert all(refusals([("150", f"{sql} ) NOW") for sql in batches]))
 
 
 def files_of_names(name: str) -> Iterator[str]:
