@@ -1,7 +1,7 @@
 """Brings in the system packages that some tests need: run as ``python -m tests.components`` by ``make test``.
 
 ``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs. ``--loads``: only loads of others
-that the laboratory can run, which nothing else brings in.
+that the laboratory can run, and the caches that recorded loads are played through, which nothing else brings in.
 
 As root on Debian they are installed; anywhere else they are named in one line, and the tests that need them skip and
 say so.
@@ -78,7 +78,10 @@ COMPONENTS = (
     Component(("maven", "default-jdk-headless"), "grammars of Oracle's SQL", programs=("mvn", "javac")),
 )
 
-LOADS = (Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),)
+LOADS = (
+    Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),
+    Component(("libcachesim==0.3.5",), "caches that recorded loads are played through", module="libcachesim"),
+)
 
 ACTIONLINT = Path(sys.prefix) / "go" / "actionlint"  # reads workflows; only where Go is installed
 ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import socket
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,10 +29,12 @@ from agent.service.sending import Sending, SendingFacts, judge, said_by_agent
 from agent.service.server_facts import ServerChange
 from connectors.model.observation import Coverage, Identity, RoleFigures
 from policies.evidence.prices import is_measured, waited_seconds
-from policies.model.plan import Plan
+from policies.model.moves import missed_wait_ratio
+from policies.model.plan import Plan, SavingLimit
 
 FAILS_SECONDS = 900.0  # of a job, before a notice is sent; as the alert HotplaceJobFails has it
 SLOW_CYCLE_SECONDS = 5.0  # what a cycle may take however often there is one
+_SCRAPES = threading.Lock()  # several may come at once, and one works out what the others read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +43,20 @@ class Worth:
 
     wait_per_hour: float
     wait_saved_per_hour: float
-    missed_wait_ratio: float  # share of all read wait
+    limit: SavingLimit  # of the plan: takes time to work out, and of a plan without moves only metrics read it
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """The figures of a plan."""
-        return cls(
-            wait_per_hour=plan.wait_per_hour,
-            wait_saved_per_hour=plan.wait_saved_per_hour,
-            missed_wait_ratio=plan.missed_wait_ratio,
-        )
+        # A proposal states the bound, and is made while a scrape may come: worked out before either can.
+        limit = SavingLimit(plan.limit.per_hour) if plan.moves else plan.limit
+        return cls(wait_per_hour=plan.wait_per_hour, wait_saved_per_hour=plan.wait_saved_per_hour, limit=limit)
+
+    @property
+    def missed_wait_ratio(self) -> float:
+        """Share of all read wait that the best possible plan might save and this one does not."""
+        with _SCRAPES:
+            return missed_wait_ratio(self.wait_per_hour, self.limit.per_hour, self.wait_saved_per_hour)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

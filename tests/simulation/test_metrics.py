@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -21,6 +22,7 @@ from agent.planning.undo import propose_undo
 from agent.sampling.block_looks import BlockLooker
 from agent.service.metrics import OTHER, AgentCollector
 from agent.service.snapshot import Snapshot
+from policies.placement.granularity import closer_bound
 from tests.deploy.conftest import RUNNING
 from tests.simulation.site import Site
 
@@ -157,9 +159,12 @@ def test_a_steady_state_misses_little(tmp_path: Path) -> None:
         site.approved(watch, ledger)
         watch.act()
         site.observe(watch)
-        planning = watch.plan()
-        assert planning is not None
-        shown = rows(exposition(watch.snapshot), "hotplace_plan_missed_wait_ratio")
+        with patch("policies.placement.balancer.closer_bound", wraps=closer_bound) as tightened:
+            planning = watch.plan()
+            assert tightened.call_count == 0, "a bound is worked out when it is read"
+            assert planning is not None
+            shown = rows(exposition(watch.snapshot), "hotplace_plan_missed_wait_ratio")
+            assert tightened.call_count == 1
         assert shown[("sim",)] == planning.plan.missed_wait_ratio < 0.05
         assert rows(exposition(watch.snapshot), "hotplace_waiting_sessions")["sim", "modelled"] > 0
 
