@@ -59,7 +59,7 @@ from policies.placement.solver.solve import Placement, place
 
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
-_TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
+TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _FEW_TO_KEEP = 15_000  # bundles, up to which a plan keeps its problem until somebody reads its bound
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
 _MISSED = (1e-9, 1e-4)  # of few and of many items: share of an answer's gain whose loss is worth no further answer
@@ -111,7 +111,7 @@ def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
     state, groups, settings = draft.state, list[Group](), draft.settings
     growing = np.bincount(situation.units.space, weights=situation.growth, minlength=len(situation.spaces)) > 0
     for row, tier in enumerate(state.tier_of):
-        left = room_bytes(situation.spaces[row], settings.head_room_ratio * (1.0 - _TOLERATED))
+        left = room_bytes(situation.spaces[row], settings.head_room_ratio * (1.0 - TOLERATED))
         if not 0 <= tier < state.tiers - 1 or not growing[row] or left is None or left >= 0 or state.room[row] >= 0:
             continue
         leaving = draft.leavers() & (state.home == row) & (draft.bundles.size > 0)
