@@ -332,7 +332,8 @@ def test_every_query_is_one(refusals: Refusals, major: int) -> None:
 def test_every_statement_of_a_proof_is_one(refusals: Refusals, major: int) -> None:
     """What `hotplace lab prove` makes, asks, compares and drops, the calls that describe queries included."""
     script = script_of(PROOF, Scratch(schema="scratch", slow="hdd", fast="ssd"))
-    found = [sql for _, sql in script.statements() if "-- {" not in sql]
+    known = (sql for _, sql in script.statements() if major >= 13 or "SECURITY POLICY" not in sql)  # since 2016
+    found = [sql for sql in known if "-- {" not in sql]
     assert len(found) > 100
     told = refusals([(reader_of(major), sql) for sql in found])
     assert [(sql, no) for sql, no in zip(found, told, strict=True) if no] == []
