@@ -26,7 +26,7 @@ WATCHED_SECONDS = 60.0
 LOWERED = """\
     sample_every: 2s
     plan_every: 10s
-    settle: 5s
+    settle: 20s
     maximum_stall: 10min
     policy: {minimum_history: 5s, regret: 0, cool_down: 0s, minimum_gain: 0s, certainty: 50%}
 """
