@@ -90,6 +90,7 @@ def make_planning(
     time_limit_seconds: float = math.inf,
     trace: HeatView | None = None,
     as_it_looks: bool = False,
+    mover_side: Connector | None = None,
 ) -> Planning:
     """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
 
@@ -103,6 +104,7 @@ def make_planning(
         time_limit_seconds: the copies of the plan take no longer.
         trace: rank by this in place of the heat; it was chosen by hand, so no minimum length applies.
         as_it_looks: take what was seen for sure, however little it is: not to be proposed.
+        mover_side: of the account that moves, asked what it may; None: it may what its moves take.
 
     Raises:
         ConnectorError: the engine did not answer.
@@ -157,8 +159,8 @@ def make_planning(
         plan = replace(plan, moves=tuple(map(_with_copy_time, plan.moves, costs)))
         return Planning(
             situation=situation, settings=settings, plan=plan,
-            routes=tuple(for_its_carrier(route, database) for route in routes), costs=costs, made_at=now, pins=pins,
-            plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
+            routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now,
+            pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
         )  # fmt: skip
     # Not the part of the plan that has routes: groups belong together, and a demotion whose promotion has no way would
     # be a loss.

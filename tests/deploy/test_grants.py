@@ -62,6 +62,7 @@ ASKS = {
         r"pg_monitor": "pg_buffercache pg_ls_waldir",
         r"superuser": "pg_ls_dir pg_read_file pg_stat_file",
         r"which all users have": "chunk hypertable pg_dist_shard",
+        r"EXECUTE on the function": "bt_index_check",
     },
 }
 # Queries about what the login may do: what it may not see is the answer, or it sees its own without a right.
