@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 USER, HOME = "reader", "/home/reader"
 MOST_SECONDS = 240.0  # of processor time and watching, from the first command to the first plan
 WATCHED_SECONDS = 60.0
+BEFORE_SECONDS = 30.0  # a reader approves after half an hour; an outcome wants six samples before the moves
 LOWERED = """\
     sample_every: 2s
     plan_every: 10s
@@ -176,6 +177,7 @@ def walk(machine: Machine, port: int) -> None:
     daemon = machine.begins(run)
     try:
         until(machine, proposals, "proposed")
+        time.sleep(BEFORE_SECONDS)
         assert "is approved by reader" in machine.types(approve, answer="y")
         until(machine, "hotplace history", "kept", seconds=600.0)
         measured = machine.types(outcomes)
