@@ -218,7 +218,8 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         worth = _worth_of(session, watch, planning, usual=usual) if mode is ModeName.HSM else None
-        why = () if proposal else _why_nothing(watch, planning, wanted, limit, traced=trace)
+        later = worth is not None and worth.prospect is not None
+        why = () if proposal or later else _why_nothing(watch, planning, wanted, limit, traced=trace)
         unwritten = None if script is None else _nothing_by_hand(script, proposal, worth)
         number = watch.propose(planning) if propose and unwritten is None else None
         stored = None if number is None else session.ledger.proposals.row(number)

@@ -17,7 +17,7 @@ from agent.model.answers.kind import mapping_of
 from agent.model.answers.watching import JobShown, ServerChangeShown, UnitsRead
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
-from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
+from agent.model.states import MoveState, ProposalState
 from agent.moving.leftovers import Leftover
 from agent.moving.progress import RunningMove
 from agent.planning.ranking import UnitStanding
@@ -57,14 +57,6 @@ class Worth:
         """Share of all read wait that the best possible plan might save and this one does not."""
         with _SCRAPES:
             return missed_wait_ratio(self.wait_per_hour, self.limit.per_hour, self.wait_saved_per_hour)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """How long a proposal can be decided upon."""
-
-    created_at: datetime
-    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +128,8 @@ class Snapshot:
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
-    proposals: Mapping[str, int] | None = None  # state -> how many are open
-    waiting: tuple[Waiting, ...] = ()  # proposals that wait for a decision
-    undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
+    approved: int | None = None  # proposals that are approved and have not ended; None: not counted yet
+    waiting: tuple[Waiting, ...] = ()  # proposals that waited for a decision when they were counted
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
     undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start
     last_outcome: Outcome | None = None  # undos left out
@@ -188,16 +179,17 @@ class Snapshot:
             self.last_outcome = outcome
 
     def count_proposals(self, rows: Sequence[ProposalRow]) -> None:
-        """Note how many proposals are open, and until when the most urgent one can be decided.
+        """Note which proposals are open.
 
         Args:
             rows: the open ones.
         """
-        self.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN_PROPOSALS}
-        undecided = [row for row in rows if row.state is ProposalState.PROPOSED]
-        self.waiting = tuple(_waiting_of(row) for row in undecided)
-        first = min((row.proposal for row in undecided), key=lambda proposal: proposal.expires_at, default=None)
-        self.undecided = None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+        self.approved = sum(row.state is ProposalState.APPROVED for row in rows)
+        self.waiting = tuple(_waiting_of(row) for row in rows if row.state is ProposalState.PROPOSED)
+
+    def undecided(self, now: datetime) -> tuple[Waiting, ...]:
+        """Proposals that wait for a decision at an instant: one may have expired since they were counted."""
+        return tuple(each for each in self.waiting if each.expires_at > now)
 
 
 _K = TypeVar("_K")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from connectors.db2.setting_up import Db2SetUp
 from connectors.db2.settings import Db2Settings
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.clients import CLP
@@ -175,5 +176,6 @@ ENGINE = Engine(
     new_space=lambda settings: NEW_SPACES.get(settings.platform, MOUNTED),
     client=CLP,
     proof=PROOF,
+    set_up=Db2SetUp(connect),
     by_hand=FromFiles.of_module("connectors.db2.stored", not_read=NOT_READ, tables=TABLES),
 )

@@ -115,7 +115,7 @@ class Engine:
     client: Client = field(default_factory=Client)  # what a person runs files of its statements with
     by_hand: FromFiles | None = None  # how files tell of it without a connection; None: they do not
     proof: Proof | None = None  # what `hotplace lab prove` tries on it; None: nothing yet
-    set_up: SetUp | None = None  # how `hotplace setup` makes its logins; None: a person runs the scripts
+    set_up: SetUp | None = None  # how `hotplace setup` makes its logins; None: it has none
 
     def prefetched_share(self, settings: object) -> float | None:
         """The default of ``policy.prefetched_wait_share`` for a database with these settings; None: the usual one."""

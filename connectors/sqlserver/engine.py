@@ -14,6 +14,7 @@ from connectors.kit.clients import SQLCMD
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
+from connectors.sqlserver.setting_up import SqlserverSetUp
 from connectors.sqlserver.settings import SqlserverSettings
 
 TABLES = (
@@ -140,4 +141,5 @@ ENGINE = Engine(
     by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
     client=SQLCMD,
     proof=PROOF,
+    set_up=SqlserverSetUp(connect),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -38,10 +38,10 @@ def snapshot(tmp_path: Path) -> Iterator[Snapshot]:
         yield watch.snapshot
 
 
-def exposition(snapshot: Snapshot, top: int = 5) -> str:
+def exposition(snapshot: Snapshot, top: int = 5, at: datetime | None = None) -> str:
     """The text of one scrape."""
     registry = CollectorRegistry()
-    registry.register(AgentCollector(lambda: [snapshot], top_units=top))
+    registry.register(AgentCollector(lambda: [snapshot], top_units=top, now=lambda: at or datetime.now(UTC)))
     return generate_latest(registry).decode()
 
 
@@ -220,10 +220,13 @@ def test_the_time_to_decide_is_exported_until_somebody_has_decided(tmp_path: Pat
         number = watch.propose(planning)
         assert number is not None
         watch.count_proposals()
-        text, proposal = exposition(watch.snapshot), ledger.proposals.row(number).proposal
+        text, proposal = exposition(watch.snapshot, at=site.clock.now()), ledger.proposals.row(number).proposal
         created, expires = (rows(text, name)[("sim",)] for name in names)
         assert (created, expires) == (proposal.created_at.timestamp(), proposal.expires_at.timestamp())
         assert expires - created == 12 * 3600
+        late = exposition(watch.snapshot, at=proposal.expires_at)  # of a daemon that cannot reach its server meanwhile
+        assert not rows(late, names[0])
+        assert rows(late, "hotplace_proposals")[("sim", "proposed")] == 0
         ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
         watch.count_proposals()
         assert not rows(exposition(watch.snapshot), names[1])
