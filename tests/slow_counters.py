@@ -15,7 +15,7 @@ from connectors.db2.names import Part, Tables, physical_id
 from connectors.db2.sampler import MonitorSampler
 from connectors.kit.contract import TimedOut
 from connectors.model.observation import I64, Sample
-from connectors.oracle.catalog import Asked
+from connectors.oracle.catalog import CountedSegments
 from connectors.oracle.sampler import SegmentSampler
 from connectors.postgresql.sampler import StatisticsSampler
 from connectors.postgresql.sessions import query
@@ -197,7 +197,7 @@ class SlowOracle(SlowServer):
 
     def sampler(self) -> SegmentSampler:
         """One that samples it."""
-        asked = Asked(self.ids, self.ids, self.ids + 1)
+        asked = CountedSegments(self.ids, self.ids, self.ids + 1)
         return SegmentSampler(self, self.clock, server, asked=lambda: asked)  # type: ignore[arg-type]  # answers like them
 
 

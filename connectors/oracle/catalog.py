@@ -211,16 +211,16 @@ class Shape:
     parts: I64 = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))  # indexes of LOBs, and their LOBs
     part_segment: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # DATA_OBJECT_ID of those indexes
 
-    def asked(self, ids: I64) -> Asked:
+    def asked(self, ids: I64) -> CountedSegments:
         """What counters are asked for, of units with those ids: the index of a LOB with its LOB."""
         objects = np.concatenate((ids, self.parts[1]))
         order = np.argsort(objects, kind="stable")
         every, segment = np.concatenate((ids, self.parts[0])), np.concatenate((self.segment, self.part_segment))
-        return Asked(objects[order], every[order], segment[order])
+        return CountedSegments(objects[order], every[order], segment[order])
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CountedSegments:
     """Segments that have counters."""
 
     objects: I64  # the unit that each is asked for with, ascending
@@ -234,7 +234,7 @@ class Asked:
         return self.ids[rows].tolist(), self.segment[rows].tolist()
 
 
-NOTHING_ASKED = Asked(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+NO_SEGMENTS = CountedSegments(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from connectors.model.observation import I64, Catalog, Demand, Identity, Inspect
 from connectors.oracle import demand, doctor, file_moves, inspection, lease, manual_scripts, new_space, routes, sampler
 from connectors.oracle.blocks import CacheReader
 from connectors.oracle.catalog import (
-    NOTHING_ASKED,
-    Asked,
+    NO_SEGMENTS,
+    CountedSegments,
     Shape,
     exact_sizes,
     find_entries,
@@ -59,7 +59,7 @@ class OracleConnector:
             share=settings.sample_share,
         )
         self._shape: tuple[I64, Shape] | None = None
-        self._segments = NOTHING_ASKED
+        self._segments = NO_SEGMENTS
 
     def identify(self) -> Identity:
         """Release, edition, container, and a fingerprint of DBID and container."""
@@ -86,7 +86,7 @@ class OracleConnector:
         self._segments = shape.asked(found.units.physical_id)
         return found
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> CountedSegments:
         """Of the last catalog."""
         return self._segments
 

@@ -49,7 +49,7 @@ from connectors.kit.population import Population, SessionKinds, SessionLook, kin
 from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
-from connectors.oracle.catalog import CHUNK, NOTHING_ASKED, Asked, of_ids, place_of
+from connectors.oracle.catalog import CHUNK, NO_SEGMENTS, CountedSegments, of_ids, place_of
 from connectors.oracle.sessions import CONTAINERS_SINCE, Instances, ReadSession, Row, Server, query
 
 
@@ -296,7 +296,7 @@ class SegmentSampler:
         server: Callable[[], Server],
         *,
         by_place: bool = False,
-        asked: Callable[[], Asked] = lambda: NOTHING_ASKED,
+        asked: Callable[[], CountedSegments] = lambda: NO_SEGMENTS,
         share: float = SHARE,
     ) -> None:
         """Asks nothing yet.
