@@ -60,6 +60,7 @@ POINT_ERROR = 0.1  # of a bin, as a share: caches and the mix of reads change wi
 SCATTER = 0.2  # of one interval, as if one had been seen
 OPEN_ERROR = 1.5  # of the time of an idle read, as a share, where the points alone are to decide
 NARROW = 2.0
+SHOWN_AS_EQUAL = 0.02  # of a read time: what differs by less is the configured one for a person
 CERTAINTY = 0.9
 FITS_KEPT = 256  # a tier's latest evidence, for many databases
 COUNTS: F64 = np.unique(np.round(np.geomspace(1.0, 256.0, 65)))
@@ -398,7 +399,9 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
             most_read_seconds=float(high[row]) * seconds if has_interval else 0.0,
             servers=_servers(prior[row], state.points[row]),
         )
-        speeds.append(_cap(fitted, below))
+        capped = _cap(fitted, below)
+        moved = abs(capped.random_read_seconds / seconds - 1) > SHOWN_AS_EQUAL
+        speeds.append(replace(capped, estimated=moved and not measured))
     return tuple(reversed(speeds))
 
 
