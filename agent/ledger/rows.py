@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from agent.model.approvals import StandingRule
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove, grouped, takes_back
-from agent.model.states import IN_PLACE, NOT_BEGUN, OUTSTANDING, UNFINISHED, MoveState, ProposalState
+from agent.model.states import (
+    IN_PLACE,
+    NOT_BEGUN,
+    OUTSTANDING,
+    READ_AS_EXPIRED,
+    UNFINISHED,
+    MoveState,
+    ProposalState,
+)
 from policies.model.settings import Pin
 
 if TYPE_CHECKING:
@@ -93,7 +101,7 @@ class MoveRow:
 
         A move by hand is left as it is: whether it was carried out in time is what the agent reads in the catalog.
         """
-        if self.state not in {MoveState.PROPOSED, MoveState.APPROVED} or self.expires_at > now:
+        if self.state not in READ_AS_EXPIRED or self.expires_at > now:
             return self
         return replace(self, state=MoveState.EXPIRED, reason=NOT_BEGUN_IN_TIME)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from connectors.kit.setting_up import KINDS_OF_CHARACTERS
 from tests.patterns.attacks import attacks
 from tests.patterns.found import ROOT, Expression, expressions, strings_in
 from tests.patterns.measuring import attack_on
@@ -44,6 +45,7 @@ MADE: dict[str, Callable[[], Iterable[str]]] = {  # what functions make of what 
     "connectors/oracle/report_formats.py:named": lambda: expressions_among(strings_in(REPORT)),
     "connectors/oracle/report_formats.py:column": lambda: expressions_among(strings_in(REPORT)),
     "connectors/kit/recorded_columns.py:__init__": vendor_patterns,
+    "connectors/kit/setting_up.py:new_password": lambda: KINDS_OF_CHARACTERS,
     "connectors/kit/templates.py:filled": lambda: [r"\{first\}|\{until\}"],
 }  # fmt: skip
 

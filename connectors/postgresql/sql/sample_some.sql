@@ -9,12 +9,12 @@ WITH asked AS MATERIALIZED (
 ), found AS (
     SELECT a.oid, a.owner, a.role FROM asked AS a
      UNION ALL
-    SELECT a.reltoastrelid, a.owner, 1 FROM asked AS a WHERE a.reltoastrelid <> 0
+    SELECT a.reltoastrelid, a.owner, 1 FROM asked AS a WHERE a.reltoastrelid <> '0'::oid
      UNION ALL
     SELECT i.indexrelid, a.owner, 2
       FROM asked AS a
       JOIN pg_catalog.pg_index AS i ON i.indrelid = a.reltoastrelid
-     WHERE a.reltoastrelid <> 0
+     WHERE a.reltoastrelid <> '0'::oid
 )
 SELECT f.owner::bigint AS owner,
        f.role::bigint AS role,
