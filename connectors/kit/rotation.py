@@ -369,7 +369,8 @@ class CounterReader:
         """
         interval, self._wanted = now - self._wanted, now
         self._rest.check(now)
-        limit = CALL_SHARE * interval if interval > 0 else None  # of the session's own limit at most
+        # Of the session's own limit at most; two samples a moment apart leave a call its usual time.
+        limit = max(LEAST_SECONDS, CALL_SHARE * interval) if interval > 0 else None
         if now >= self._all_at:
             found = self._read_all(now, interval, limit)
             if found is not None:

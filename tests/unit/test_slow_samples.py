@@ -139,6 +139,19 @@ def test_a_call_has_a_limit_below_the_interval(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_two_samples_a_moment_apart_leave_a_call_its_time(engine: str) -> None:
+    """A person who watches for a second is not told that a call of half a second takes too long."""
+    slow = ENGINES[engine](VirtualClock())
+    slow.objects, slow.seconds = 10, 0.0
+    sampler = slow.sampler()  # type: ignore[attr-defined]  # each has one
+    first = sampler.sample()
+    slow.clock.sleep(0.01)
+    slow.seconds = 0.5
+    assert sampler.sample().epoch == first.epoch
+    assert slow.limits[:2] == [None, pytest.approx(3.0)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_what_was_not_read_is_no_evidence_of_cold(engine: str) -> None:
     """Each unit without a reading is marked, those that were never read included; the sample says how many."""
     turns = watch(ENGINES[engine](VirtualClock()), 0.3)
