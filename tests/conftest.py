@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # while ten thousand tests are collected, nothing is garbage
 MEMORY = "/dev/shm"
-LEAST_MEMORY = 8 * 1024**3  # bytes free: the files of three workers come to a gigabyte or two
+LEAST_MEMORY = 8 * 1024**3  # bytes free: the files of all workers come to a gigabyte or two
 
 
 def _keep_files_in_memory() -> None:
