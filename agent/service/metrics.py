@@ -379,7 +379,7 @@ def _plans(snapshots: list[Snapshot], now: datetime) -> Iterator[Metric]:
         if snapshot.running is not None and snapshot.running.left_seconds is not None:
             left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
         if snapshot.approved is not None:
-            proposals.add_metric([snapshot.database, ProposalState.PROPOSED], len(snapshot.undecided(now)))
+            proposals.add_metric([snapshot.database, ProposalState.PROPOSED], len(snapshot.undecided_at(now)))
             proposals.add_metric([snapshot.database, ProposalState.APPROVED], snapshot.approved)
         # From 0 on: a counter that appears with its first move already at 1 shows no increase, and an alert on
         # increases misses just the first failure.
@@ -404,7 +404,7 @@ def _time_to_decide(snapshots: list[Snapshot], now: datetime) -> Iterator[Metric
         labels=("database",),
     )
     for snapshot in snapshots:
-        if waiting := snapshot.undecided(now):
+        if waiting := snapshot.undecided_at(now):
             first = min(waiting, key=lambda each: each.expires_at)
             created.add_metric([snapshot.database], first.created_at.timestamp())
             expires.add_metric([snapshot.database], first.expires_at.timestamp())

@@ -187,7 +187,7 @@ class Snapshot:
         self.approved = sum(row.state is ProposalState.APPROVED for row in rows)
         self.waiting = tuple(_waiting_of(row) for row in rows if row.state is ProposalState.PROPOSED)
 
-    def undecided(self, now: datetime) -> tuple[Waiting, ...]:
+    def undecided_at(self, now: datetime) -> tuple[Waiting, ...]:
         """Proposals that wait for a decision at an instant: one may have expired since they were counted."""
         return tuple(each for each in self.waiting if each.expires_at > now)
 

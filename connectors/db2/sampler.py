@@ -282,7 +282,7 @@ class MonitorSampler:
         indexes = self._session.parts(
             "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes", limit=limit
         )
-        return _named(tables + indexes)
+        return _counters_of(tables + indexes)
 
     def _read_some(self, tables: Sequence[int], limit: float | None) -> Counters:
         """Of one table with its partitions, LOB objects and indexes: the functions take no more."""
@@ -291,7 +291,7 @@ class MonitorSampler:
         doing = "sampling one table"
         own = self._session.rows("sample_tables_of", name, doing=doing, limit=limit)
         of_it = self._session.rows("sample_indexes_of", name, doing=doing, limit=limit)
-        return _named(
+        return _counters_of(
             [
                 *([of_tables(own, self._seen)] if own else []),
                 *([of_indexes(of_it, self._seen)] if of_it else []),
@@ -323,7 +323,7 @@ class MonitorSampler:
         self._before, self._all_before, self._backup_before = now, everything, backup
 
 
-def _named(parts: Sequence[Counted]) -> Counters:
+def _counters_of(parts: Sequence[Counted]) -> Counters:
     ids, columns = by_unit(parts)
     return Counters(ids, dict(zip(COUNTERS, columns, strict=True)))
 

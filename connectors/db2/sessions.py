@@ -392,7 +392,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
 
         def read(connection: Connection) -> list[Row]:
             text = self._fit_query(connection, wanted)
-            with self._limited(connection, limit):
+            with self._time_limit(connection, limit):
                 return fetch(connection, text, values)
 
         return self._tapped(name, tuple(values), lambda: self._ask(wanted, read, doing), doing)
@@ -414,7 +414,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
 
         def read(connection: Connection) -> list[Result]:
             text = self._fit_query(connection, wanted)
-            with self._limited(connection, limit):
+            with self._time_limit(connection, limit):
                 return fetch_parts(connection, text, take)
 
         return self._ask(wanted, read, doing)
@@ -464,7 +464,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
             raise execute_missing(error, function, specific, self._settings.user) from error
 
     @contextmanager
-    def _limited(self, connection: Connection, limit: float | None) -> Iterator[None]:
+    def _time_limit(self, connection: Connection, limit: float | None) -> Iterator[None]:
         """Within, a statement may take so many seconds at most; the driver takes whole ones, at least 1."""
         usual = self._settings.query_timeout
         if limit is None or limit >= usual:

@@ -60,11 +60,11 @@ class Db2SetUp:
         names = {"HOTPLACE": wanted.watcher.upper(), "HOTMOVE": wanted.mover.upper()}
         observe = texts["db2-observe.sql"]
         parts = [HEAD.format(logins=" and ".join(wanted.logins))]
-        parts.append(_granted(observe, names))
+        parts.append(_for_users(observe, names))
         if wanted.mover:
             grants = [line for line in observe.splitlines() if line.startswith("GRANT")]
-            parts.append(_granted("\n".join(grants), {"HOTPLACE": names["HOTMOVE"]}))
-            parts.append(_granted(texts["db2-move.sql"], names))
+            parts.append(_for_users("\n".join(grants), {"HOTPLACE": names["HOTMOVE"]}))
+            parts.append(_for_users(texts["db2-move.sql"], names))
             parts += [OF_SCHEMA.format(schema=schema.upper(), mover=names["HOTMOVE"]) for schema in wanted.owners]
         return "\n".join(parts)
 
@@ -93,6 +93,6 @@ class Db2SetUp:
         return tried
 
 
-def _granted(text: str, names: Mapping[str, str]) -> str:
+def _for_users(text: str, names: Mapping[str, str]) -> str:
     """A script of privileges for other users than those of its text."""
     return re.sub(r"\bTO USER (\w+)", lambda found: f"TO USER {names.get(found[1], found[1])}", text)

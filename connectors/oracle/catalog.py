@@ -211,7 +211,7 @@ class Shape:
     parts: I64 = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))  # indexes of LOBs, and their LOBs
     part_segment: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # DATA_OBJECT_ID of those indexes
 
-    def asked(self, ids: I64) -> CountedSegments:
+    def counted_segments(self, ids: I64) -> CountedSegments:
         """What counters are asked for, of units with those ids: the index of a LOB with its LOB."""
         objects = np.concatenate((ids, self.parts[1]))
         order = np.argsort(objects, kind="stable")

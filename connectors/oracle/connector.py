@@ -55,7 +55,7 @@ class OracleConnector:
             clock,
             self._server,
             by_place=settings.move_by == "tablespace",
-            asked=self._asked,
+            asked=self._known_segments,
             share=settings.sample_share,
         )
         self._shape: tuple[I64, Shape] | None = None
@@ -83,10 +83,10 @@ class OracleConnector:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
         found, shape = read_catalog(self._session, self._clock.now(), self._server(), self._settings.known_places())
         self._shape = found.units.physical_id, shape
-        self._segments = shape.asked(found.units.physical_id)
+        self._segments = shape.counted_segments(found.units.physical_id)
         return found
 
-    def _asked(self) -> CountedSegments:
+    def _known_segments(self) -> CountedSegments:
         """Of the last catalog."""
         return self._segments
 

@@ -423,14 +423,14 @@ class SegmentSampler:
                 order = np.argsort(ids)
                 ids, values = ids[order], values[:, order]
         self._epoch, self._ids, self._values = epoch, ids, values
-        return _named(ids, values)
+        return _by_name(ids, values)
 
 
 def _counters_of(rows: list[Row]) -> Counters:
-    return _named(*by_object(rows))
+    return _by_name(*by_object(rows))
 
 
-def _named(ids: I64, values: I64) -> Counters:
+def _by_name(ids: I64, values: I64) -> Counters:
     return Counters(ids, dict(zip(COUNTERS, values, strict=True)))
 
 

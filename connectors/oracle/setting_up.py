@@ -75,10 +75,12 @@ class OracleSetUp:
             names = {"login": login.upper(), "password": passwords[login].get_secret_value()}
             parts.append(MAKES.format(there=(REPLACES if wanted.replaces else REFUSES).format(**names), **names))
         observe, move = texts["oracle-observe.sql"], texts["oracle-move.sql"]
-        parts += [_defined(observe, login=login.upper()) for login in wanted.logins]
+        parts += [_with_parameters(observe, login=login.upper()) for login in wanted.logins]
         for owner in wanted.owners if wanted.mover else ():
             for space in wanted.spaces:
-                parts.append(_defined(move, login=wanted.mover.upper(), owner=owner.upper(), space=space.upper()))
+                parts.append(
+                    _with_parameters(move, login=wanted.mover.upper(), owner=owner.upper(), space=space.upper())
+                )
         return "\n".join([*parts, "EXIT", ""])
 
     def command(self, wanted: Wanted, administrator: str, script: str) -> str:
@@ -100,6 +102,6 @@ class OracleSetUp:
         return try_ways([(at, "password; encrypted only if the server asks for native encryption")], connect)
 
 
-def _defined(text: str, **values: str) -> str:
+def _with_parameters(text: str, **values: str) -> str:
     """A script of privileges with its parameters set in it."""
     return _PARAMETER.sub(lambda found: f"DEFINE {found[1]} = {values[found[1]]}", text)

@@ -498,7 +498,9 @@ def _findings_of(order: Order) -> ClaimFindings:
 def _under(database: DatabaseConfig, settings: Mapping[str, object], spaces: Mapping[str, str]) -> DatabaseConfig:
     """The database under other settings, its tiers with other spaces in the place of the scratch spaces."""
     tiers = [
-        tier.model_copy(update={"spaces": tuple(_renamed(each, spaces) for each in tier.spaces if each.name in spaces)})
+        tier.model_copy(
+            update={"spaces": tuple(_with_space_name(each, spaces) for each in tier.spaces if each.name in spaces)}
+        )
         for tier in database.tiers
     ]
     moving = database.move_connection
@@ -511,7 +513,7 @@ def _under(database: DatabaseConfig, settings: Mapping[str, object], spaces: Map
     )
 
 
-def _renamed(space: SpaceConfig, spaces: Mapping[str, str]) -> SpaceConfig:
+def _with_space_name(space: SpaceConfig, spaces: Mapping[str, str]) -> SpaceConfig:
     """The space by its name under the settings; what room a folder has is not configured, and the engine says it."""
     name = spaces[space.name]
     return space if name == space.name else space.model_copy(update={"name": name, "capacity": ROOM_OF_A_FOLDER})
