@@ -207,9 +207,11 @@ class SavingLimit:
 
     @property
     def per_hour(self) -> float:
-        """The bound; the second time it is remembered."""
-        if self._work_out is not None:
-            self._known, self._work_out = self._work_out(), None
+        """The bound; the second time it is remembered. Threads that read it at once work it out twice."""
+        work_out = self._work_out
+        if work_out is not None:
+            self._known = work_out()
+            self._work_out = None  # only now: whoever finds none takes what is known
         return self._known
 
 

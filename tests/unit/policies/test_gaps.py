@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -110,3 +111,18 @@ def test_a_bound_is_worked_out_when_it_is_read_and_once() -> None:
         assert not tightened.called
         with pytest.raises(AssertionError):
             assert plan.gap_ratio
+
+
+class Outrun(SavingLimit):
+    """A bound that another thread has worked out right after this one saw that it is to be."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name == "_work_out" and found is not None:
+            self._known, self._work_out = 7.0, None
+        return found
+
+
+def test_a_bound_may_be_read_by_several_threads() -> None:
+    """A scrape and the planner: the later one works it out again and does not fail."""
+    assert Outrun(work_out=lambda: 7.0).per_hour == 7.0
