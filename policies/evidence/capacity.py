@@ -12,7 +12,8 @@ a table space has allocated). Afterwards the source is free, unless the original
 
 ``Growth`` forecasts each unit from a decayed mean of its growth between catalogs, with three bounds. A unit that has
 grown for an hour is not yet expected to grow for a day. One that has paused for longer than ever before has stopped, as
-a partition does when its day is over. A new partition is expected to become about as large as the one before it.
+a partition does when its day is over. A new partition is expected to become about as large as the one before it, and
+to grow for no longer than that did.
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ def growth_of(state: GrowthState, slots: I64) -> Growth:
     )  # fmt: skip
     goes_on = (seen >= SHORTEST_SECONDS) & ~_has_stopped(state, slots)
     return Growth(
-        rate=np.where(goes_on, rate, 0.0), lasts=TRUSTED * seen, most=_most(state, state.like[slots], size)
+        rate=np.where(goes_on, rate, 0.0), lasts=TRUSTED * seen, most=_most(state, slots, size, rate)
     )  # fmt: skip
 
 
@@ -278,13 +279,22 @@ def _has_stopped(state: GrowthState, slots: I64) -> NDArray[np.bool_]:
     return np.asarray(state.pause[slots] > usual, dtype=np.bool_)
 
 
-def _most(state: GrowthState, like: I32, size: F64) -> F64:
-    """Bytes that new partitions have still to grow; no bound for others, nor for those already larger than expected."""
+def _most(state: GrowthState, slots: I64, size: F64, rate: F64) -> F64:
+    """Bytes that new partitions have still to grow; no bound for others, nor for those that grow beyond any before."""
+    like = state.like[slots]
     # Only a partition whose day is over says how large one becomes. The one before may be growing still, if two are
     # loaded at a time.
-    whole = (like >= 0) & _has_stopped(state, np.maximum(like, 0).astype(np.int64)) if len(state.like) else like >= 0
-    expected = np.where(whole, LARGER * state.size_bytes[np.maximum(like, 0)], 0.0) if whole.any() else np.zeros(1)
-    return np.asarray(np.where(expected > size, expected - size, np.inf), dtype=np.float64)
+    before = np.maximum(like, 0).astype(np.int64)
+    whole = (like >= 0) & _has_stopped(state, before) if len(state.like) else like >= 0
+    if not whole.any():
+        return np.full(len(size), np.inf)
+    most = np.where(whole & (state.size_bytes[before] > size), LARGER * state.size_bytes[before] - size, np.inf)
+    # Its day ends when that of the one before did: without it a partition that is the larger of the two would be
+    # expected to grow on for ever, and residents would leave for bytes that never come.
+    day = (state.seen - state.pause).astype(np.float64)
+    left = day[before] - day[slots]
+    by_day = np.where(left > -STOPPED_SECONDS, rate * np.maximum(left, 0.0), np.inf)
+    return np.asarray(np.where(whole & (day[before] > 0), np.minimum(most, by_day), most), dtype=np.float64)
 
 
 def with_growth(spaces: Sequence[Space], units: UnitTable, growth: I64) -> tuple[Space, ...]:

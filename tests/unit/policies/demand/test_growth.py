@@ -114,6 +114,29 @@ def test_a_new_partition_becomes_as_large_as_the_one_before() -> None:
     assert expected(beyond, 10 * HOUR)[1] == pytest.approx(100, rel=1e-3)
 
 
+def a_day_later(*second: float) -> GrowthState:
+    """A partition grew by 10 MiB an hour for ten hours; the one behind it has those sizes, hour by hour."""
+    state = learnt(*((10.0 * min(hour, 10),) for hour in range(25)))
+    state = learnt((100.0, 0.0), state=state)
+    state = with_partitions_before(state, np.array([0]), np.array([1]))
+    return learnt(*((100.0, size) for size in second), state=state)
+
+
+def test_a_partition_larger_than_the_one_before_grows_no_longer_than_that_did() -> None:
+    """After eight of ten hours two are left, at its own pace; once its day is over nothing is held back for it."""
+    faster = [20.0 * hour for hour in range(1, 11)]
+    assert expected(a_day_later(*faster[:8]), DAY)[1] == pytest.approx(2 * 20, rel=1e-3)
+    assert expected(a_day_later(*faster, 200.0), DAY)[1] == 0.0, "an hour after its last byte"
+    smaller = [5.0 * hour for hour in range(1, 11)]
+    assert expected(a_day_later(*smaller, 50.0), DAY)[1] == 0.0, "though it is half as large"
+
+
+def test_a_partition_that_grows_for_longer_than_the_one_before_is_believed() -> None:
+    """Hours after the end of that one's day it still grows: as any unit, for twice as long as it was seen."""
+    state = a_day_later(*(20.0 * hour for hour in range(1, 15)))
+    assert expected(state, 5 * HOUR)[1] == pytest.approx(5 * 20, rel=1e-3)
+
+
 def test_a_new_name_keeps_the_growth() -> None:
     """A renamed table, with the slot of its new name."""
     state = learnt((10, 5), (14, 5))
