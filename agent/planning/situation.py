@@ -29,7 +29,7 @@ from agent.sampling.prediction_errors import past_predictions
 from connectors.model.moves import find_container
 from connectors.model.observation import F64, I8, I64, NO_WIDE, Catalog, Space, UnitTable
 from policies.evidence.capacity import room_bytes, with_growth, with_reserved
-from policies.evidence.prices import cool_down_left, owed_seconds, with_bounded_waits
+from policies.evidence.prices import cool_down_left, may_return, owed_seconds, with_bounded_waits
 from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours, paced_by_hours
 from policies.model.confidence import OUTCOMES, Foretold, PastForecast
 from policies.model.moves import MoveReason, learn_errors
@@ -82,19 +82,20 @@ def situation_of(
         earned = np.zeros(len(units)) if picture.earned is None else picture.earned
         lately = now - timedelta(seconds=settings.cool_down_seconds)
         sent = ledger.moves.sent_statements(database.name, lately)
-        free = np.zeros(len(units), dtype=np.bool_)
-        free[list(rows_of_keys(units.key, keys_that_gave_way(sent)).values())] = True
+        series = np.zeros(len(units), dtype=np.bool_) if picture.in_series is None else picture.in_series
+        gave_way = np.zeros(len(units), dtype=np.bool_)
+        gave_way[list(rows_of_keys(units.key, keys_that_gave_way(sent)).values())] = True
+        free = may_return(gave_way, series)
+        # What may not come back for its heat does so for room, as what left for growth.
         left = np.array([*rows_of_keys(units.key, keys_that_gave_way(sent, MoveReason.GROWTH)).values()], np.int64)
+        left = np.union1d(left, np.flatnonzero(gave_way & ~free))
         upper = [space for space, tier in zip(spaces, tier_of_space, strict=True) if tier == 0]
         free[left] = _is_room_for(left, units, growth, upper, settings)
         came_up = tier_of_space[units.space] == 0
         cooling = cool_down_left(
             since, earned, came_up, free, units.size_bytes, picture.work, settings, picture.dearest
         )
-        # Of partitions only: their heat ends with the birth of the next one, which pays for the exchange. Other units
-        # may be hot again within hours, and small ones would go to and fro.
-        yields = came_up & (False if picture.in_series is None else picture.in_series)
-        owed = owed_seconds(earned, yields, units.size_bytes, picture.work, settings)
+        owed = owed_seconds(earned, came_up, series, units.size_bytes, picture.work, settings)
     outcomes = [row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)]
     work = ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)
     situation = Situation(

@@ -44,7 +44,7 @@ from policies.evidence import heat, horizons, seasons
 from policies.evidence.capacity import turned_over
 from policies.evidence.heat import index_of
 from policies.evidence.horizons import Site
-from policies.evidence.prices import Prices, cool_down_left, owed_seconds
+from policies.evidence.prices import Prices, cool_down_left, may_return, owed_seconds
 from policies.model.moves import MoveReason
 from policies.model.plan import PlanMove, Situation
 from policies.model.settings import PolicySettings
@@ -152,18 +152,20 @@ class _World:
         both = horizons.with_expected_demand(heat.view(self.state, self.slots), self.slots, *expected)
         earned = horizons.earned_seconds(self.horizons, self.slots, resident)
         dearest = horizons.dearest_copy(self.horizons, self.seasons, at)
-        gave_way = np.isin(np.arange(len(units)), list(self.made_room))
+        series = horizons.are_in_series(self.horizons, self.slots)
+        free = may_return(np.isin(np.arange(len(units)), list(self.made_room)), series)
         return replace(
             self.situation,
             units=units,
             spaces=self._spaces(),
             heat=heat.decision_heat(both, resident),
             cooling_seconds=cool_down_left(
-                since, earned, resident, gave_way, units.size_bytes, self.situation.database, self.settings, dearest
+                since, earned, resident, free, units.size_bytes, self.situation.database, self.settings, dearest
             ),
             owed_seconds=owed_seconds(
                 earned,
-                resident & horizons.are_in_series(self.horizons, self.slots),
+                resident,
+                series,
                 units.size_bytes,
                 self.situation.database,
                 self.settings,

@@ -223,8 +223,21 @@ def cool_down_left(
     return np.where(stays, np.maximum(0.0, settings.cool_down_seconds - since), 0.0)
 
 
+def may_return(gave_way: Bools, series: Bools) -> Bools:
+    """Which of the units that gave way may come back within their cool-down. Shape ``(n,)``.
+
+    Where partitions are born, the partitions alone: the next one needs the room of the others within a day, and they
+    would be copied to and fro for a few hours each night.
+
+    Args:
+        gave_way: moved last to make room for others.
+        series: partitions that are planned by their place (``horizons.are_in_series``).
+    """
+    return np.asarray(gave_way & (series | (not series.any())), dtype=np.bool_)
+
+
 def owed_seconds(
-    earned: F64, yields: Bools, size_bytes: I64, database: DatabaseDemand, settings: PolicySettings
+    earned: F64, came_up: Bools, series: Bools, size_bytes: I64, database: DatabaseDemand, settings: PolicySettings
 ) -> F64:
     """What each unit has not spared yet of the copy that brought it, in session seconds; shape ``(n,)``.
 
@@ -232,13 +245,17 @@ def owed_seconds(
 
     Args:
         earned: wait seconds spared since it came, less what that copy cost (``horizons.earned_seconds``).
-        yields: on the fastest tier, and its heat may have ended for good.
+        came_up: on the fastest tier.
+        series: partitions that are planned by their place: their heat ends with the next birth, and they may always
+            leave. Next to them so may what has paid for both copies at the present price: what came up overnight would
+            keep out the partition that is read by day. Without any nothing leaves early: it may be hot again in hours.
         size_bytes: of each.
         database: whose sessions a copy holds up.
         settings: speed of copies.
     """
     cost = move_cost_seconds(copy_seconds(size_bytes, settings), database, settings)
     # No more than a copy: what waited long before it came is not lost by leaving.
+    yields = came_up & (series | (series.any() & (earned >= cost)))
     return np.where(yields, np.clip(-earned, 0.0, cost), np.inf)
 
 

@@ -200,11 +200,15 @@ def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monke
         assert cooling.tolist() == [*rests, *[0.0] * (count - 3)]
 
 
+@pytest.mark.parametrize("reason", ["growth", "make_room"])
 @pytest.mark.parametrize(("spare", "rests"), [(1, 0.0), (-1, 23 * 3600.0)])
 def test_what_left_for_growth_comes_back_once_there_is_room(
-    desk: Desk, spare: int, rests: float, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, spare: int, rests: float, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Room that appears is used within its cool-down, if half of the head-room stays free; a byte less will not do."""
+    """Room that appears is used within its cool-down, if half of the head-room stays free; a byte less will not do.
+
+    Where partitions are born, what made room for others waits for that too.
+    """
     picture, now = desk.picture(), desk.clock.now()
     settings, units = DATABASE.policy_settings(), picture.catalog.units
     row = int(np.flatnonzero(picture.storage.tier_of_space[units.space] == 1)[0])
@@ -217,9 +221,10 @@ def test_what_left_for_growth_comes_back_once_there_is_room(
         replace(space, capacity_bytes=capacity, free_bytes=free, used_bytes=capacity - free) if at == 0 else space
         for space, at in zip(picture.storage.spaces, tier, strict=True)
     )
-    picture = replace(picture, growth=growth, storage=replace(picture.storage, spaces=spaces))
+    series = np.arange(len(units)) == (row + 1) % len(units)
+    picture = replace(picture, growth=growth, storage=replace(picture.storage, spaces=spaces), in_series=series)
     monkeypatch.setattr(desk.ledger.moves, "last_moved", lambda _database: {units.key[row]: now - timedelta(hours=1)})
-    left = made_room(units.key[row], "growth", now)
+    left = made_room(units.key[row], reason, now)
     monkeypatch.setattr(desk.ledger.moves, "sent_statements", lambda _database, _since: [left])
     assert situation_of(picture, DATABASE, desk.ledger, settings, now).cooling_seconds[row] == rests
 

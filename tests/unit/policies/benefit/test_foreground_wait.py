@@ -10,7 +10,9 @@ from policies.evidence.prices import (
     ceiling_ratio,
     cool_down_left,
     copy_seconds,
+    may_return,
     move_cost_seconds,
+    owed_seconds,
     payback_seconds,
     wait_per_hour,
 )
@@ -112,6 +114,16 @@ def test_what_has_paid_for_both_copies_may_leave_before_the_cool_down_ends() -> 
     size = np.full(len(cases), 5 * 10**9, dtype=np.int64)
     left = cool_down_left(hours * 3600.0, earned, came_up, gave_way, size, DatabaseDemand(active=5.0), SETTINGS)
     assert left.tolist() == (stays * 3600.0).tolist()
+
+
+def test_where_partitions_are_born_what_has_paid_may_make_room_and_only_they_come_back_at_once() -> None:
+    """Who sends a partition away pays what it owes, of a copy of 500 s. Without a series nothing of that holds."""
+    series, none = np.arange(5) < 2, np.zeros(5, dtype=np.bool_)
+    came_up = gave_way = np.arange(5) < 4
+    size, earned = np.full(5, 5 * 10**9, dtype=np.int64), np.array([-100.0, -1e9, 500.0, 499.0, 500.0])
+    owed = [owed_seconds(earned, came_up, each, size, DatabaseDemand(active=5.0), SETTINGS) for each in (series, none)]
+    assert [each.tolist() for each in owed] == [[100.0, 500.0, 0.0, np.inf, np.inf], [np.inf] * 5]
+    assert [may_return(gave_way, each).tolist() for each in (series, none)] == [series.tolist(), gave_way.tolist()]
 
 
 def test_what_came_up_also_pays_for_a_way_back_in_a_dear_hour() -> None:
