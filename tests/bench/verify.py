@@ -7,13 +7,19 @@ before-and-after of the wait per transaction, by the same margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
+from agent.moving import effect as effect_module
 from agent.moving.effect import LEAST_CHANGE, LOOKS, Effect, effect_of, verdict_of
+from agent.moving.lasting_noise import lasting_noise
+from agent.moving.usual_wait import DrawnWaits, Evidence, UsualWait
 from tests.bench.measurement import Measurement
 from tests.bench.verify_worlds import CHANGES, NOISES, RHYTHM, SETTLE, SHAPES, Case, make_case
 
@@ -42,16 +48,50 @@ class Judged:
         return low <= math.expm1(self.case.truth[self.minutes - 1]) <= high
 
 
+class _DrawnOnce(UsualWait):
+    """What was usual before, whose draws are the same at each look."""
+
+    def draw(self, seed: int, count: int) -> DrawnWaits:
+        """The draws, made once."""
+        made: dict[tuple[int, int], DrawnWaits] = self.__dict__.setdefault("made", {})
+        if (seed, count) not in made:
+            made[seed, count] = super().draw(seed, count)
+        return made[seed, count]
+
+
+@contextmanager
+def shared_before() -> Iterator[None]:
+    """Looks at one move fit the time before once, not at each as an agent does: most of what a world costs."""
+    known: dict[tuple[object, ...], Any] = {}
+
+    def once(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(evidence: Evidence, *more: int) -> Any:
+            columns = (evidence.waited, evidence.expected, evidence.control)
+            key = (make, more, *(None if each is None else each.tobytes() for each in columns))
+            if key not in known:
+                known[key] = make(evidence, *more)
+            return known[key]
+
+        return made
+
+    with (
+        mock.patch.object(effect_module, "lasting_noise", once(lasting_noise)),
+        mock.patch.object(effect_module, "UsualWait", once(_DrawnOnce)),
+    ):
+        yield
+
+
 def judge(case: Case, seed: int, *, control: bool = False) -> Judged:
     """Look at a move until the verdict can tell; ``control``: statements are known that read nothing of what moved."""
-    for look in range(LOOKS):
-        minutes = SETTLE * 2**look
-        beside = case.control if control else None
-        found = effect_of(case.before, case.after.rows(slice(minutes)), case.history, seed, beside)
-        assert found is not None, "a world has enough intervals"
-        effect, verdict = found, verdict_of(found, last=look == LOOKS - 1)
-        if verdict is not OutcomeVerdict.CANNOT_TELL:
-            break
+    with shared_before():
+        for look in range(LOOKS):
+            minutes = SETTLE * 2**look
+            beside = case.control if control else None
+            found = effect_of(case.before, case.after.rows(slice(minutes)), case.history, seed, beside)
+            assert found is not None, "a world has enough intervals"
+            effect, verdict = found, verdict_of(found, last=look == LOOKS - 1)
+            if verdict is not OutcomeVerdict.CANNOT_TELL:
+                break
     return Judged(case=case, effect=effect, verdict=verdict, minutes=minutes, plain_hurt=_plain_hurt(case))
 
 
