@@ -171,6 +171,14 @@ def test_a_rise_that_a_control_shows_as_well_is_no_harm() -> None:
     assert verdict_of(replace(risen, beside=an_effect(0.15, error=0.1))) is OutcomeVerdict.HURT, "not sure, but there"
 
 
+@pytest.mark.parametrize(("beyond", "verdict"), [(0.09, OutcomeVerdict.CANNOT_TELL), (0.11, OutcomeVerdict.HURT)])
+def test_half_of_a_rise_must_go_beyond_the_control(beyond: float, verdict: OutcomeVerdict) -> None:
+    """It may be slowed down by less than the rest, and then a part of a neighbour's load is sure to look like harm."""
+    risen = an_effect(0.2, error=0.01)
+    assert verdict_of(replace(risen, beside=an_effect(beyond, error=0.001))) is verdict
+    assert verdict_of(replace(an_effect(0.2, error=0.2), beside=an_effect(beyond, error=0.001))) is verdict
+
+
 @pytest.mark.parametrize(("effect", "hurt"), [("none", 0), ("spill", 0), ("helped", 0), ("hurt much", 2)])
 def test_noise_of_hours_beside_a_control(effect: str, hurt: int) -> None:
     """A fifth more wait is found; no good move is called hurt because it relieved the device of the others."""

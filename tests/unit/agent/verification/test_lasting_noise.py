@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.moving.effect import SURE, Effect, effect_of, estimate, verdict_of
+from agent.moving.effect import ALONE_SECONDS, SURE, Effect, effect_of, estimate, verdict_of
 from agent.moving.lasting_noise import LEAST_STEPS, LEAST_TIMES, lasting_noise
 from agent.moving.usual_wait import Evidence
 from tests.bench.verify import judge
@@ -61,12 +61,33 @@ def test_little_history_says_nothing() -> None:
         ({"greatest_rise": 0.149}, OutcomeVerdict.HURT),
         ({"half": replace(SURELY_WORSE, log_change=0.02)}, OutcomeVerdict.CANNOT_TELL),  # it came later than the moves
         ({"half": SURELY_WORSE}, OutcomeVerdict.HURT),
+        ({"seconds_after": ALONE_SECONDS - 1}, OutcomeVerdict.CANNOT_TELL),  # a backup may take as long
+        ({"seconds_after": ALONE_SECONDS}, OutcomeVerdict.HURT),
+        ({"seconds_after": 900.0, "log_change": 0.5}, OutcomeVerdict.HURT),  # worse by more than a neighbour brings
     ],
 )
 def test_what_noise_may_have_done_is_not_called_hurt(known: dict[str, float], verdict: OutcomeVerdict) -> None:
     """However sure the interval is."""
     assert SURELY_WORSE.ends(SURE)[0] > 0
     assert verdict_of(replace(SURELY_WORSE, **known)) is verdict  # type: ignore[arg-type]
+
+
+def test_the_last_look_waits_no_longer() -> None:
+    """However short the time after is: with a short settle time there would be no verdict at all."""
+    soon = replace(SURELY_WORSE, seconds_after=ALONE_SECONDS - 1)
+    assert verdict_of(soon, last=True) is OutcomeVerdict.HURT
+
+
+def test_noise_of_hours_is_not_taken_for_the_hours_of_the_only_day() -> None:
+    """What one day shows at an hour may be noise, and is seen too rarely to say so; two days show which it is."""
+    found = [lasting_noise(noisy(180.0, seed=seed, count=1440)) for seed in range(12)]
+    few = [each is not None and each.times < LEAST_TIMES for each in found]
+    assert few.count(True) >= 9
+    made = evidence(DAYS)
+    daily = replace(made, waited=made.waited * np.exp(0.2 * np.sin(2 * np.pi * made.at / 86_400.0)))
+    known = lasting_noise(daily)
+    assert known is not None
+    assert known.times > 100, "three days show that it comes every day"
 
 
 def test_harm_is_not_called_where_too_little_was_seen_before() -> None:
