@@ -283,8 +283,8 @@ PLACEBO = 2.0
 # Where no control is known, harm must be there in the first half of the time after as well: moves hurt from the start,
 # a neighbour comes when it comes.
 HALF_SURE = 0.99
-# And it must have lasted longer than a backup, a scrub or a neighbour's load usually does: what comes once a week was not
-# in the days before. What is worse by more than these usually bring is said at once.
+# And it must have lasted longer than a backup, a scrub or a neighbour's load usually does: what comes once a week was
+# not in the days before. What is worse by more than these usually bring is said at once.
 ALONE_SECONDS = 8 * 3600.0
 MUCH = 0.5
 # Of a rise, what must go beyond the control's: the control may be slowed down by less than the rest, since some of its

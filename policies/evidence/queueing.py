@@ -397,8 +397,8 @@ def contested_processors(database: DatabaseDemand) -> float:
     """Processors for which the server competes with other programs, 0 where these are not counted.
 
     How far they give way is not known, from wholly (idle priority, control groups of small weight) to not at all: the
-    forecast takes half of what they use now. A server that has work for all processors gets half of them, unless more of
-    the others' tasks than of its sessions are ready to run.
+    forecast takes half of what they use now. A server that has work for all processors gets half of them, unless more
+    of the others' tasks than of its sessions are ready to run.
     """
     others = database.others_processor
     return min(others, MOST_CONTESTED * database.processors) if others > 0 and database.processors > 0 else 0.0
