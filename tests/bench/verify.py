@@ -26,7 +26,7 @@ from tests.bench.verify_worlds import CHANGES, NOISES, RHYTHM, SETTLE, SHAPES, C
 COMMAND = "python -m tests.bench verify"
 MOVES = {"none": 1000, "helped": 200, "spill": 200, "hurt": 400}  # by effect, all changes of the load alike
 # The same for each shape of noise, by effect and by the days that were seen besides the one that is compared.
-AMID = {("none", 2): 300, ("none", 0): 100, ("hurt much", 2): 60, ("hurt much", 0): 60}
+AMID = {("none", 2): 300, ("none", 0): 200, ("hurt much", 2): 60, ("hurt much", 0): 60}
 SMALL = 12  # times fewer
 SEED = 2024  # what decides was chosen on worlds of another one
 
@@ -95,11 +95,11 @@ def judge(case: Case, seed: int, *, control: bool = False) -> Judged:
     return Judged(case=case, effect=effect, verdict=verdict, minutes=minutes, plain_hurt=_plain_hurt(case))
 
 
-def judged_moves(effect: str, count: int, seed: int = SEED) -> Iterator[Judged]:
-    """That many moves of one effect, with the changes of the load in turn."""
+def judged_moves(effect: str, count: int, seed: int = SEED, *, days: int = 0) -> Iterator[Judged]:
+    """That many moves of one effect, with the changes of the load in turn, after so many days more than one."""
     generator = np.random.default_rng((seed, *effect.encode()))
     for number in range(count):
-        yield judge(make_case(generator, effect, CHANGES[number % len(CHANGES)]), number)
+        yield judge(make_case(generator, effect, CHANGES[number % len(CHANGES)], days=days), number)
 
 
 def judged_amid_noise(
@@ -206,6 +206,7 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
     found = [each for effect, count in MOVES.items() for each in judged_moves(effect, count // (SMALL if quick else 1))]
     of = {effect: [each for each in found if each.case.effect == effect] for effect in MOVES}
     known = [each for each in of["hurt"] if each.effect.outside < 0.2]
+    three_days = list(judged_moves("hurt", len(of["hurt"]), days=2))
 
     def row(name: str, value: float, better: str, note: str) -> Measurement:
         return {"name": name, "value": value, "unit": "share", "better": better, "command": COMMAND, "note": note}  # type: ignore[typeddict-item]
@@ -224,7 +225,8 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
             "of the same moves, by wait per transaction before and after"),
         row("verify.detect_hurt", _share_of(of["hurt"], hurt), "higher",
             f"of {len(of['hurt'])} moves that add 10 % wait; {_share_of(known, hurt):.2f} of {len(known)} at loads "
-            f"that were seen before; called neutral {_share_of(of['hurt'], OutcomeVerdict.NEUTRAL):.3f}"),
+            f"that were seen before; called neutral {_share_of(of['hurt'], OutcomeVerdict.NEUTRAL):.3f}; one day was seen "
+            f"before, of as many after three {_share_of(three_days, hurt):.3f}"),
         row("verify.cannot_tell", _share_of(found, tell), "lower",
             f"of all moves, after {most:g} hours at most; median time to the verdict {hours:.2g} h; "
             + ", ".join(f"{effect} {_share_of(some, tell):.2f}" for effect, some in of.items())),
