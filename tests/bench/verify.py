@@ -225,8 +225,8 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
             "of the same moves, by wait per transaction before and after"),
         row("verify.detect_hurt", _share_of(of["hurt"], hurt), "higher",
             f"of {len(of['hurt'])} moves that add 10 % wait; {_share_of(known, hurt):.2f} of {len(known)} at loads "
-            f"that were seen before; called neutral {_share_of(of['hurt'], OutcomeVerdict.NEUTRAL):.3f}; one day was seen "
-            f"before, of as many after three {_share_of(three_days, hurt):.3f}"),
+            f"that were seen before; called neutral {_share_of(of['hurt'], OutcomeVerdict.NEUTRAL):.3f}; one day was "
+            f"seen before, of as many after three {_share_of(three_days, hurt):.3f}"),
         row("verify.cannot_tell", _share_of(found, tell), "lower",
             f"of all moves, after {most:g} hours at most; median time to the verdict {hours:.2g} h; "
             + ", ".join(f"{effect} {_share_of(some, tell):.2f}" for effect, some in of.items())),
