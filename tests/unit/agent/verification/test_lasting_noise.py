@@ -12,7 +12,7 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.moving.effect import ALONE_SECONDS, SURE, Effect, effect_of, estimate, verdict_of
 from agent.moving.lasting_noise import LEAST_STEPS, LEAST_TIMES, lasting_noise
 from agent.moving.usual_wait import Evidence
-from tests.bench.verify import judge
+from tests.bench.verify import highest, judge, shared_before
 from tests.bench.verify_worlds import make_case
 from tests.unit.agent.verification.test_effect import evidence
 
@@ -132,3 +132,20 @@ def test_moves_without_effect_amid_noise_of_hours(change: str) -> None:
     assert [each.verdict for each in found].count(OutcomeVerdict.HURT) == 0
     clear = [judge(make_case(generator, "hurt much", "fades 1 min", days=2), seed) for seed in range(4)]
     assert {each.verdict for each in clear} == {OutcomeVerdict.HURT}
+
+
+def test_a_bench_that_fits_the_time_before_once_finds_the_same() -> None:
+    """To the last bit, with a control and without."""
+    case = make_case(np.random.default_rng(3), "hurt much", "neighbours 6 h", days=0)
+    for control in (None, case.control):
+        looks = [case.after.rows(slice(minutes)) for minutes in (15, 30, 60, 120)]
+        each = [effect_of(case.before, look, case.history, 1, control) for look in looks]
+        with shared_before():
+            assert [effect_of(case.before, look, case.history, 1, control) for look in looks] == each
+
+
+def test_a_share_of_none_has_an_upper_end() -> None:
+    """The rule of three: none of 299 is at most 1 % at 95 %; all of them is all."""
+    assert highest(0, 299) == pytest.approx(0.01, rel=0.01)
+    assert highest(1, 473) == pytest.approx(0.01, rel=0.01)
+    assert highest(5, 5) == 1.0
