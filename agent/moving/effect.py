@@ -336,7 +336,13 @@ def is_harm_beside(effect: Effect) -> bool:
 
 def _is_own(effect: Effect, beside: Effect) -> bool:
     """Whether enough of a rise goes beyond what the control shows as well."""
-    return beside.change >= LEAST_CHANGE and beside.log_change >= OWN_PART * effect.log_change
+    return beside.change >= LEAST_CHANGE and not is_shared(effect)
+
+
+def is_shared(effect: Effect) -> bool:
+    """Whether a control shows most of a rise as well."""
+    beside, rise = effect.beside, effect.log_change
+    return beside is not None and rise > 0 and beside.log_change < OWN_PART * rise
 
 
 def is_no_noise(effect: Effect) -> bool:

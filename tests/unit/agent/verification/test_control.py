@@ -13,7 +13,7 @@ import pytest
 from agent.model.outcomes import OutcomeVerdict, StatementInterval
 from agent.moving.control import LEAST_INTERVALS, LEAST_READS, Control, UnitReads, find_control
 from agent.moving.effect import verdict_of
-from agent.moving.verifier import BY_CONTROL, measure
+from agent.moving.verifier import BY_CONTROL, SHARED, measure
 from connectors.model.observation import F64
 from tests.bench.verify import judge
 from tests.bench.verify_worlds import make_case
@@ -177,6 +177,9 @@ def test_half_of_a_rise_must_go_beyond_the_control(beyond: float, verdict: Outco
     risen = an_effect(0.2, error=0.01)
     assert verdict_of(replace(risen, beside=an_effect(beyond, error=0.001))) is verdict
     assert verdict_of(replace(an_effect(0.2, error=0.2), beside=an_effect(beyond, error=0.001))) is verdict
+    effect = replace(risen, beside=an_effect(beyond, error=0.001))
+    outcome = measure(PROPOSAL, demand(40.0), demand(44.0), 60.0, effect=effect)
+    assert (SHARED in outcome.rests_on) is (verdict is OutcomeVerdict.CANNOT_TELL), "who reads it learns why"
 
 
 @pytest.mark.parametrize(("effect", "hurt"), [("none", 0), ("spill", 0), ("helped", 0), ("hurt much", 2)])
