@@ -156,9 +156,9 @@ def _rows_amid(name: str, said: str, of: dict[tuple[str, int], list[Judged]]) ->
     rows.append({
         "name": f"verify.{name}_detect_hurt", "value": _share_of(much, hurt), "unit": "share", "better": "higher",
         "command": COMMAND,
-        "note": f"goal 0.9; {said}; of {len(much)} moves that add 20 % wait, three days seen before, {when}; "
-        f"{_by_noise(much, hurt)}; called helped {_share_of(much, helped):.3f}; "
-        f"one day seen: {_share_of(much_one_day, hurt):.3f} of {len(much_one_day)}",
+        "note": f"goal 0.9; {said}; of moves that add 20 % wait, three days seen before, {when}: "
+        f"{_said(much, hurt, missed=True)}; {_by_noise(much, hurt, missed=True)}; called helped "
+        f"{_share_of(much, helped):.3f}; one day seen: {_said(much_one_day, hurt, missed=True)}",
     })  # fmt: skip
     return rows
 
@@ -167,13 +167,18 @@ def _share_of(some: list[Judged], verdict: OutcomeVerdict) -> float:
     return sum(each.verdict is verdict for each in some) / len(some)
 
 
-def _said(some: list[Judged], verdict: OutcomeVerdict) -> str:
-    """How many there are, and at most how many with more of them."""
-    count = sum(each.verdict is verdict for each in some)
-    return f"{count} of {len(some)} (at most {highest(count, len(some)):.3f} at 95 %)"
+def _said(some: list[Judged], verdict: OutcomeVerdict, *, missed: bool = False) -> str:
+    """How many there are, and the end of the share that tells against it; ``missed``: the lower one."""
+    return bounded(sum(each.verdict is verdict for each in some), len(some), missed=missed)
 
 
-def _by_noise(some: list[Judged], verdict: OutcomeVerdict) -> str:
+def bounded(count: int, of: int, *, missed: bool = False) -> str:
+    """A share with the end that tells against it."""
+    end = f"at least {1 - highest(of - count, of):.3f}" if missed else f"at most {highest(count, of):.3f}"
+    return f"{count} of {of} ({end} at 95 %)"
+
+
+def _by_noise(some: list[Judged], verdict: OutcomeVerdict, *, missed: bool = False) -> str:
     """By shape of the noise, and by how long it lasts."""
     kinds = {each.case.change: NOISES[each.case.change] for each in some}
     by = [(noise.shape, kind) for kind, noise in kinds.items()]
@@ -181,7 +186,8 @@ def _by_noise(some: list[Judged], verdict: OutcomeVerdict) -> str:
     found = []
     for group in dict.fromkeys(group for group, _ in by):
         among = {kind for other, kind in by if other == group}
-        found.append(f"{group} {_said([each for each in some if each.case.change in among], verdict)}")
+        those = [each for each in some if each.case.change in among]
+        found.append(f"{group} {_said(those, verdict, missed=missed)}")
     return ", ".join(found)
 
 
