@@ -60,7 +60,7 @@ class _DrawnOnce(UsualWait):
 
 
 @contextmanager
-def shared_before() -> Iterator[None]:
+def fit_before_once() -> Iterator[None]:
     """Looks at one move fit the time before once, not at each as an agent does: most of what a world costs."""
     known: dict[tuple[object, ...], Any] = {}
 
@@ -83,7 +83,7 @@ def shared_before() -> Iterator[None]:
 
 def judge(case: Case, seed: int, *, control: bool = False) -> Judged:
     """Look at a move until the verdict can tell; ``control``: statements are known that read nothing of what moved."""
-    with shared_before():
+    with fit_before_once():
         for look in range(LOOKS):
             minutes = SETTLE * 2**look
             beside = case.control if control else None
@@ -169,10 +169,10 @@ def _share_of(some: list[Judged], verdict: OutcomeVerdict) -> float:
 
 def _said(some: list[Judged], verdict: OutcomeVerdict, *, missed: bool = False) -> str:
     """How many there are, and the end of the share that tells against it; ``missed``: the lower one."""
-    return bounded(sum(each.verdict is verdict for each in some), len(some), missed=missed)
+    return share_with_end(sum(each.verdict is verdict for each in some), len(some), missed=missed)
 
 
-def bounded(count: int, of: int, *, missed: bool = False) -> str:
+def share_with_end(count: int, of: int, *, missed: bool = False) -> str:
     """A share with the end that tells against it."""
     end = f"at least {1 - highest(of - count, of):.3f}" if missed else f"at most {highest(count, of):.3f}"
     return f"{count} of {of} ({end} at 95 %)"

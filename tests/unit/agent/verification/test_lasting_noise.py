@@ -12,7 +12,7 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.moving.effect import ALONE_SECONDS, SURE, Effect, effect_of, estimate, verdict_of
 from agent.moving.lasting_noise import LEAST_STEPS, LEAST_TIMES, lasting_noise
 from agent.moving.usual_wait import Evidence
-from tests.bench.verify import highest, judge, shared_before
+from tests.bench.verify import fit_before_once, highest, judge
 from tests.bench.verify_worlds import make_case
 from tests.unit.agent.verification.test_effect import evidence
 
@@ -140,7 +140,7 @@ def test_a_bench_that_fits_the_time_before_once_finds_the_same() -> None:
     for control in (None, case.control):
         looks = [case.after.rows(slice(minutes)) for minutes in (15, 30, 60, 120)]
         each = [effect_of(case.before, look, case.history, 1, control) for look in looks]
-        with shared_before():
+        with fit_before_once():
             assert [effect_of(case.before, look, case.history, 1, control) for look in looks] == each
 
 
