@@ -164,16 +164,11 @@ def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, sit
     )  # fmt: skip
 
 
-def expected_demand(state: HorizonState, seasons: SeasonState, at: datetime) -> tuple[I64, F64, F64]:
-    """Slots with columns, ascending, the wait index that the mix expects of each, and how much it rests on the unit.
-
-    See ``judge_forecasts``. The last is 1 where a unit is known by itself, 0 where its place in a series is all.
-    """
+def expected_demand(state: HorizonState, seasons: SeasonState, at: datetime) -> tuple[I64, F64]:
+    """Slots with columns, ascending, and the wait index that the mix expects of each; see ``judge_forecasts``."""
     if not np.array_equal(state.slot, seasons.slot):  # stored by a version that kept only one of the two
-        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-    by_place = state.shares[BY_UNIT:].sum() * np.where(state.in_series, state.place_weight.mean(axis=0), 0.0)
-    expected = np.asarray(state.shares @ _forecasts(state, seasons, at), dtype=np.float64)
-    return state.slot, expected, np.asarray(1.0 - by_place, dtype=np.float64)
+        return np.zeros(0, np.int64), np.zeros(0)
+    return state.slot, np.asarray(state.shares @ _forecasts(state, seasons, at), dtype=np.float64)
 
 
 def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
@@ -218,7 +213,7 @@ def _dearest(forecasts: F64, fast: Bools) -> float:
     return max(1.0, float(waiting.max() / max(1.0, waiting[RECENT])))
 
 
-def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64, by_unit: F64) -> HeatView:
+def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) -> HeatView:
     """The heat with what the mix expects of the units that matter, by both horizons: the choice is made.
 
     Args:
@@ -226,7 +221,6 @@ def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64, 
         slots: of its rows.
         known: slots for which something is expected, ascending.
         expected: of those.
-        by_unit: how much that rests on the unit itself, 0 to 1.
     """
     if heat.steady is None or not len(known):
         return heat
@@ -240,12 +234,7 @@ def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64, 
     # The short horizon is set as well: otherwise the colder of the two would veto what the mix has already decided
     # between them.
     rates[:, rows] = steady[:, rows]
-    error = None if heat.error is None else heat.error.copy()
-    if error is not None:
-        # How a partition was read before says nothing of the place that it has come to: one that nobody read for days
-        # would be too uncertain to be moved on the morning on which each of its predecessors was looked at.
-        error[rows] *= by_unit[place[rows]]
-    return replace(heat, rates=rates, steady=steady, error=error)
+    return replace(heat, rates=rates, steady=steady)
 
 
 def with_births(state: HorizonState, seasons: SeasonState, series: Sequence[tuple[I64, int]]) -> HorizonState:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from connectors.model.observation import F64, I64, SIGNALS, Signal
+from connectors.model.observation import F64, I64
 from policies.evidence import seasons
 from policies.evidence.horizons import (
     BY_UNIT,
@@ -23,10 +23,8 @@ from policies.evidence.horizons import (
     judge_forecasts,
     watch_interval,
     with_births,
-    with_expected_demand,
 )
 from policies.evidence.seasons import SeasonState
-from policies.model.plan import HeatView
 
 MONDAY, HOUR = datetime(2026, 1, 5, tzinfo=UTC), 3600.0
 DAYS, KEPT, UNITS = 8, 9, 40  # partitions that are kept; slots from DAYS + KEPT on belong to no series
@@ -70,7 +68,7 @@ def lived(load: Load, days: int = DAYS) -> tuple[HorizonState, SeasonState, I64]
 
 def expected(state: HorizonState, cells: SeasonState, series: I64, hour: int) -> F64:
     """What the mix expects of the series at an hour of the day that has just begun."""
-    slots, demand, _ = expected_demand(state, cells, MONDAY + timedelta(days=DAYS, hours=hour))
+    slots, demand = expected_demand(state, cells, MONDAY + timedelta(days=DAYS, hours=hour))
     return demand[np.searchsorted(slots, series)]
 
 
@@ -89,21 +87,6 @@ def test_a_look_back_is_expected_at_its_place_and_hour() -> None:
     by_day, by_night = (expected(state, cells, series, hour) for hour in (9, 20))
     assert by_day[-8] > 3 * by_night[-8]
     assert by_day[-8] > 5 * max(by_day[-7], by_day[-6])
-
-
-def test_what_is_known_of_a_place_makes_a_partition_no_less_sure() -> None:
-    """Nobody read it for days, as nobody read those before it; what is not in a series is as sure as it was."""
-    state, cells, series = lived(looked_back_at)
-    slots, demand, by_unit = expected_demand(state, cells, MONDAY + timedelta(days=DAYS, hours=9))
-    rates, known = np.zeros((SIGNALS, UNITS)), np.zeros(UNITS)
-    rates[Signal.SYNC_READ] = 1.0
-    seen = HeatView(rates=rates, observed_seconds=known, confidence=known, error=np.full(UNITS, 2.0), steady=rates)
-    found = with_expected_demand(seen, np.arange(UNITS), slots, demand, by_unit).error
-    assert found is not None
-    assert found[series[-8]] < 0.5
-    assert (found[-5:] == 2.0).all()
-    assert seen.error is not None
-    assert (seen.error == 2.0).all(), "what was seen stays as it is"
 
 
 def test_two_born_at_once_move_all_others_by_two_places() -> None:

@@ -97,7 +97,7 @@ def test_nothing_seen_is_judged_equal() -> None:
 def test_the_mix_is_what_units_are_ranked_by() -> None:
     """After the working day of half of the units the others are expected, and heat by both horizons is that."""
     state, cells = lived(by_day)
-    slots, expected, by_unit = expected_demand(state, cells, MONDAY + timedelta(days=DAYS, hours=20))
+    slots, expected = expected_demand(state, cells, MONDAY + timedelta(days=DAYS, hours=20))
     even, odd = expected[::2].sum(), expected[1::2].sum()
     assert odd > 5 * even
     rates = np.zeros((SIGNALS, UNITS + 1))
@@ -105,7 +105,7 @@ def test_the_mix_is_what_units_are_ranked_by() -> None:
     zeros = np.zeros(UNITS + 1)
     heat = HeatView(rates=rates * 2, observed_seconds=zeros, confidence=zeros, steady=rates)
     rows = np.append(HERE, -1)  # the last has no slot
-    found = with_expected_demand(heat, rows, slots, expected, by_unit)
+    found = with_expected_demand(heat, rows, slots, expected)
     assert found.steady is not None
     assert index_of(found.steady)[:-1] == pytest.approx(expected)
     np.testing.assert_array_equal(found.rates[:, :-1], found.steady[:, :-1])
