@@ -356,6 +356,8 @@ class Watch:
             measured = self._settling.judge(self.connector, self.sampler.homes)
             for outcome in measured:
                 self.snapshot.note(outcome)
+            if measured:  # a group that has its verdict stands no worse any more: its alert ends with it
+                self.snapshot.groups_left_worse = self._groups.look(self.connector)
             self.acting.count_results()
             return measured
 

@@ -286,6 +286,10 @@ class Oracles:
         self._check(HEAD_ROOM, not coming or left >= 0.1 * whole - 1,
                     f"{sent.sql} leaves {left} bytes of {sent.move.space}, which has {whole}")  # fmt: skip
 
+    def _is_foreign(self, row: MoveRow) -> bool:
+        """Whether another database answers now than the one that it was approved for."""
+        return row.fingerprint != self._site.server.fingerprint
+
     def _waits_for_room(self, row: MoveRow) -> bool:
         """Whether it is a way back that cannot be done now: it is tried until it can.
 
@@ -512,11 +516,15 @@ class Oracles:
         forged = {row.proposal_id for row in rows if self._is_forged(agent, row.proposal_id)}
         of_forged = {row.id for row in rows if row.proposal_id in forged}
         forged |= {row.proposal_id for row in rows if row.move.undoes in of_forged}  # what would take such a move back
+        # While another database answers, a move is paused until a person says what that is, and a way back is tried
+        # until there is room for it; what was placed with them waits to be judged together.
+        unfinished = [row for row in rows if row.state in ACTIONABLE]
+        waits = {row.proposal_id for row in unfinished if self._is_foreign(row) or self._waits_for_room(row)}
         for row in rows:
             self._site.report.moves[row.state] += 1
-            if row.state in ACTIONABLE and row.fingerprint != self._site.server.fingerprint:
+            if row.state in ACTIONABLE and self._is_foreign(row):
                 self._out_of_reach.add(row.move.key)  # no agent may touch it, though here one server plays both
-            self._check(JUDGED, row.state not in AWAITING_OUTCOME or row.proposal_id in forged,
+            self._check(JUDGED, row.state not in AWAITING_OUTCOME or row.proposal_id in forged | waits,
                         f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
             if row.proposal_id not in forged:
                 self._true_state(agent, row, sent=bool(steps[row.id]))
@@ -537,8 +545,7 @@ class Oracles:
             # What holds the name of an approved table is not the agent's to tidy up: it may be moved by others as well.
             self._out_of_reach.add(row.move.key)
         units = [placement.row(key) for key in row.move.route.bundle.unit_keys]
-        foreign = row.fingerprint != self._site.server.fingerprint
-        self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign or self._waits_for_room(row),
+        self._check(TRUE_STATES, row.state not in ACTIONABLE or self._is_foreign(row) or self._waits_for_room(row),
                     f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
         caused = [unit for unit in units if unit is not None and self._cause.get(unit) == (agent.book, row.id)]
         approved = row.move.route.bundle.physical_ids

@@ -398,6 +398,25 @@ def test_who_only_observes_says_how_to_take_it_back(site: Site, monkeypatch: pyt
         assert not ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
 
 
+def test_the_verdict_ends_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody takes it back, what arrived is judged, and the look that judges it ends the alert."""
+    site.level = "observe"
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        a_group(site, watch, ledger, goes_back=False)
+        fails_at(monkeypatch, HOT)
+        watch.act()
+        assert metric(watch) == 1
+        for _ in range(200):
+            site.clock.sleep(MINUTE)
+            watch.sample()
+            if watch.verify():
+                break
+        assert not ledger.moves.rows(database="sim", states={MoveState.SETTLING})
+        assert (metric(watch), left_worse_of(ledger, "sim")) == (0, {})
+
+
 def test_what_fails_first_leaves_the_rest_undone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing gave way, so nothing stands worse, and nothing else of the group begins."""
     crowded(site)
