@@ -30,6 +30,8 @@ from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
 from policies.model.settings import Pin, PolicySettings
 
 MOST_RANGES = 10  # that one plan weighs, those first that take most of the reads that sessions wait for
+WATCHED_HALF_LIVES = 3.0  # of the long horizon, which has seen seven eighths of what it averages over by then
+LEAST_LASTING = 0.5  # of the demand, that the colder horizon has to show
 _HOT_PART = " (hot part)"  # behind the key of a unit
 _DEVIATIONS = 1.645  # between the mean of a normal distribution and the ends of its 90 % interval
 _SPLIT_READS = 2  # times that a split reads the whole table, besides writing the rows that it moves
@@ -83,7 +85,7 @@ def range_options(
     """The parts that a plan may weigh, at most ``MOST_RANGES`` of them: those first that save most by the byte.
 
     Only what rolls: a border with the newest rows behind it, so that those to come are born in the part. Units that are
-    on the fastest tier or pinned are left out.
+    on the fastest tier or pinned are left out, and those whose heat has not lasted: a split is for good.
 
     Args:
         situation: of whole units.
@@ -93,7 +95,9 @@ def range_options(
     found = [
         (row, option)
         for row, key in enumerate(situation.units.key)
-        if key in insides and (option := _option(situation, row, insides[key])) is not None
+        if key in insides
+        and _lasts(situation, row, settings)
+        and (option := _option(situation, row, insides[key])) is not None
     ]
     rows = np.array([row for row, _ in found], dtype=np.int64)
     wait = Prices.of(situation, settings).per_hour(situation.heat.rates[:, rows], rows)
@@ -105,6 +109,13 @@ def range_options(
     }
     best = sorted((option for option in worth if worth[option] < 0), key=lambda option: (worth[option], option.key))
     return tuple(best[:MOST_RANGES])
+
+
+def _lasts(situation: Situation, row: int, settings: PolicySettings) -> bool:
+    """Whether the unit was watched for long, and is hot by the colder horizon too."""
+    heat = situation.heat
+    watched = float(heat.observed_seconds[row]) >= WATCHED_HALF_LIVES * settings.long_half_life_seconds
+    return watched and (heat.colder is None or float(heat.colder[row]) >= LEAST_LASTING)
 
 
 def _option(situation: Situation, row: int, inside: Inside) -> RangeOption | None:
