@@ -93,6 +93,11 @@ class PartedColumns(Columns):
         alive = self._world.alive[self.hour]
         return np.flatnonzero(alive & np.append(np.ones(self._units, dtype=np.bool_), self.split))
 
+    def key(self, row: int) -> str:
+        """As the catalog has it now."""
+        rest = row < self._units and bool(self.split[row])
+        return f"{self._catalogue.key[row]}_p0" if rest else self._catalogue.key[row]
+
     def _whole(self, column: F64 | I64, rows: I64) -> F64 | I64:
         """A column of units: of a table in one piece both rows together."""
         hot = column[..., self._units :]
@@ -111,10 +116,14 @@ class PartedColumns(Columns):
         )  # fmt: skip
         slow = Space(name="slow", path="/slow", used_bytes=0, free_bytes=2**50, capacity_bytes=2**50)
         parent = catalogue.parent[rows]
+        of_split = self.split[rows % self._units]
+        # The parts are of a table that takes no room, and the rest has a new name.
+        root = 2 * len(catalogue) + rows % self._units
         units = UnitTable(
-            physical_id=rows + FIRST_ID, key=[catalogue.key[row] for row in rows], kind=catalogue.kind[rows],
+            physical_id=rows + FIRST_ID, key=[self.key(row) for row in rows.tolist()],
+            kind=np.where(of_split, UnitKind.TABLE_PARTITION, catalogue.kind[rows]).astype(np.int8),
             size_bytes=size, space=np.where(self.fast[rows], 0, 1).astype(np.int32), bundle=rows + FIRST_ID,
-            parent=np.where(parent == NO_PARENT, NO_PARENT, parent + FIRST_ID),
+            parent=np.where(of_split, root + FIRST_ID, np.where(parent == NO_PARENT, NO_PARENT, parent + FIRST_ID)),
         )  # fmt: skip
         return Catalog(taken_at=self._clock.now(), spaces=(fast, slow), units=units)
 
@@ -172,6 +181,7 @@ class PartsHotplace:
             self._columns.split = np.isin(np.arange(self._units), _most_waited_for(world))
         self._memory = Memory(self._clock)
         row_of = {key: row for row, key in enumerate(world.catalogue.key)}
+        row_of |= {f"{key}_p0": 2 * self._units + row for row, key in enumerate(world.catalogue.key[: self._units])}
         self._memory.slots = SimpleNamespace(
             of=lambda _database, keys: np.array([row_of[key] for key in keys], dtype=np.int64),
             count=lambda _database: 0,
@@ -195,7 +205,8 @@ class PartsHotplace:
         picture = self._sampler.picture()
         assert picture is not None, "the first sample is taken at the start"
         plan = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now()).plan
-        ids, key = picture.catalog.units.physical_id - FIRST_ID, {k: r for r, k in enumerate(self._world.catalogue.key)}
+        ids = picture.catalog.units.physical_id - FIRST_ID
+        key = {each: int(row) for each, row in zip(picture.catalog.units.key, ids, strict=True)}
         hops: list[Hop] = []
         self.stalls = []
         left, room = HOUR, self._world.capacity - int(moment.size[moment.fast].sum())
@@ -232,8 +243,8 @@ class PartsHotplace:
             started = self._clock.now()
             self._columns.work(past.copied_seconds, past.rates, past.wait, lost=SLOWED_BY_COPY)
             self._columns.fast = past.fast
-            up, size, key = past.fast[changed], self._world.size[past.hour], self._world.catalogue.key
-            down_units, up_units = ({key[row]: int(size[row]) for row in changed[way].tolist()} for way in (~up, up))
+            up, size, key = past.fast[changed], self._world.size[past.hour], self._columns.key
+            down_units, up_units = ({key(row): int(size[row]) for row in changed[way].tolist()} for way in (~up, up))
             self._memory.note(down_units, up_units, started, past.copied_seconds)
             self._sampler.disturb()
             self._sampler.cycle()
