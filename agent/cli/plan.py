@@ -244,7 +244,7 @@ def plan(
             mode=mode.value,
             dry_run=not propose,
             proposal=proposal_stored(stored),
-            spaces=space_changes(spaces_after(planning.situation, planning.plan)),
+            spaces=space_changes(spaces_after(*planning.weighed)),
             left_behind=units_left_behind(planning),
             pins=tuple(pinned_units(report) for report in reports),
             script=written_to,
@@ -317,7 +317,7 @@ def _print(
         print_mode_plan(out, planning, proposal)
     else:
         _print_worth(session, planning, proposal, worth)
-    print_spaces(out, spaces_after(planning.situation, planning.plan))
+    print_spaces(out, spaces_after(*planning.weighed))
     print_pinned(out, reports)
     print_left_behind(out, planning)
 

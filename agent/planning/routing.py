@@ -9,7 +9,7 @@ Moves that one statement can do together become one; other moves that rewrite th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
@@ -18,12 +18,13 @@ from agent.config.models import DatabaseConfig
 from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, NotRecorded
 from connectors.kit.registry import find_engine
 from connectors.kit.templates import StatementTemplate
-from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
+from connectors.model.moves import Bundle, ByHand, NoRoute, Route, SplitsTables, UnitKind
 from connectors.model.observation import UnitTable
 from policies.evidence.capacity import without_room
 from policies.model.moves import MoveReason
 from policies.model.plan import Plan, PlanMove, Situation
 from policies.model.settings import PolicySettings
+from policies.placement.ranges import RangeOption
 from policies.placement.schedule import INDEXES
 from policies.placement.verdicts import move_sentence
 
@@ -124,6 +125,7 @@ class _Desk:
 
     units: UnitTable
     connector: Connector
+    parts: Mapping[str, RangeOption] = field(default_factory=dict)  # by the key of their row
     answers: dict[tuple[Bundle, str], tuple[Route, ...] | NoRoute] = field(default_factory=dict)
 
     def route(self, move: PlanMove) -> Route | NoRoute:
@@ -131,11 +133,22 @@ class _Desk:
         asked = bundle_of(self.units, move), move.to_space
         if asked not in self.answers:
             try:
-                self.answers[asked] = self.connector.routes(*asked)
+                self.answers[asked] = self._answer(move, *asked)
             except NotRecorded as error:
                 self.answers[asked] = NoRoute(code="not_recorded", sentence=str(error))
         answer = self.answers[asked]
         return answer if isinstance(answer, NoRoute) else answer[0]
+
+    def _answer(self, move: PlanMove, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        part = self.parts.get(move.key)
+        if part is None:
+            return self.connector.routes(bundle, to_space)
+        assert isinstance(self.connector, SplitsTables), "no other engine has parts to weigh"
+        table = table_to_split(self.units, self.units.key.index(part.key), bundle.space)
+        answer = self.connector.routes_split(table, part.border, to_space)
+        if isinstance(answer, ByHand):
+            return NoRoute(code="by_hand", sentence=f"a person would have to split it: {answer.because}")
+        return answer if isinstance(answer, NoRoute) else (answer,)
 
     def route_after(self, move: PlanMove, before: Route) -> Route | None:
         """The kindest route of a move that follows another which rewrites the same object; None: it has to wait."""
@@ -145,13 +158,22 @@ class _Desk:
         return None if isinstance(answer, NoRoute) else answer[0]
 
 
-def find_routes(situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector) -> Routed:
+def find_routes(
+    situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector, ranges: Sequence[RangeOption] = ()
+) -> Routed:
     """Ask for the route of every move. Of moves that get in one another's way the first goes, the others wait.
+
+    Args:
+        situation: that the plan was made from, with the parts.
+        settings: with which.
+        plan: whose moves need routes.
+        connector: asked.
+        ranges: the parts of tables that it may split off.
 
     Raises:
         ConnectorError: the engine did not answer.
     """
-    desk = _Desk(situation.units, connector)
+    desk = _Desk(situation.units, connector, {each.part: each for each in ranges})
     refused = RouteRefusals()
     while True:
         # All refusals of a plan at once: each new plan costs a run of the solver.
@@ -252,6 +274,18 @@ def _statements(route: Route) -> tuple[object, ...]:
         route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments,
         route.by_hand,
     )  # fmt: skip
+
+
+def table_to_split(units: UnitTable, row: int, space: str) -> Bundle:
+    """A table that is to be split: no byte of it is copied but what the route says."""
+    return Bundle(
+        key=units.key[row],
+        physical_ids=(int(units.physical_id[row]),),
+        unit_keys=(),
+        kind=UnitKind(int(units.kind[row])),
+        size_bytes=0,
+        space=space,
+    )
 
 
 def bundle_of(units: UnitTable, move: PlanMove) -> Bundle:

@@ -28,6 +28,7 @@ from agent.model.proposals import (
     purpose_of_container,
     purpose_of_split,
 )
+from agent.planning.routing import table_to_split
 from agent.planning.template_proposals import unweighed_move, unweighed_proposal
 from connectors.kit.contract import Connector, TakesOut
 from connectors.model.formatting import format_bytes, format_seconds
@@ -101,7 +102,7 @@ def split_table(
     catalog = connector.catalog()
     row = _row_of(catalog, key)
     tiers, target = target_of(database, catalog, to_space)
-    bundle = _bundle(catalog, row)
+    bundle = table_to_split(catalog.units, row, catalog.spaces[int(catalog.units.space[row])].name)
     answer = _split_answer(mover_side or connector, bundle, border, target)
     if isinstance(answer, Route):
         answer = refuse_by_rights(mover_side, answer) or answer
@@ -152,19 +153,6 @@ def _row_of(catalog: Catalog, key: str) -> int:
         if known == key:
             return row
     raise UnknownName(f"no unit is named {key!r}; hotplace units lists them")
-
-
-def _bundle(catalog: Catalog, row: int) -> Bundle:
-    """The table; no byte of it is copied."""
-    units = catalog.units
-    return Bundle(
-        key=units.key[row],
-        physical_ids=(int(units.physical_id[row]),),
-        unit_keys=(),
-        kind=UnitKind(int(units.kind[row])),
-        size_bytes=0,
-        space=catalog.spaces[int(units.space[row])].name,
-    )
 
 
 def _split_answer(connector: Connector, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:

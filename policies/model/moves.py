@@ -27,6 +27,7 @@ class MoveReason(StrEnum):
     LEVEL = "level"  # evens out load or fill among spaces of its tier, or makes room by going to another of them
     DRAIN = "drain"  # its space is to be emptied
     GROWTH = "growth"  # goes down in time, so that what grows in its space does not fill it
+    SPLIT = "split"  # the newest rows of a table, whose own gain pays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

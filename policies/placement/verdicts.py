@@ -164,6 +164,7 @@ _GENERAL = {
     Verdict.NOT_MANAGED: "stays: no tier is configured for its space",
     Verdict.WAITING: "waits for the next plan",
     Verdict.LEVELLED: "goes to another space of its tier",
+    Verdict.SPLIT: "is split: its newest rows go to faster storage, the rest stays",
     Verdict.NOT_ASKED: "stays: this mode of the balancer does not decide about it",
     Verdict.LOG_LIKE: "stays: sessions wait for its writes, as with a log, and hardly for its reads",
     Verdict.TOO_SMALL: "stays: it is so small that the buffer pool keeps it",
@@ -465,6 +466,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"it waits for the next plan."
     ),
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
+    Verdict.SPLIT: lambda f: f"{f.key} {_GENERAL[Verdict.SPLIT]}.",
     Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
     Verdict.LOG_LIKE: lambda f: (
         f"{f.key} is written {format_rate(f.log_writes)} blocks/s while sessions wait, and read "

@@ -1,0 +1,116 @@
+"""A plan splits a table whose whole does not fit, on a real server: proposed, approved, carried out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import psycopg
+import pytest
+
+from agent.ledger.ledger import Ledger
+from agent.model.clock import SystemClock
+from agent.model.proposals import Proposal
+from agent.model.states import MoveState
+from agent.planning.planner import Planning, make_planning, proposal_of
+from agent.sampling.block_heat import UnitBorders, save_block_heat, save_borders
+from agent.sampling.picture import Picture
+from agent.service.watch import Watch
+from connectors.model.moves import Border
+from connectors.model.observation import SIGNALS, Signal
+from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
+from policies.model.moves import MoveReason
+from policies.model.plan import HeatView, Verdict
+from tests.cli.test_inside import newest
+from tests.labs.test_long_transactions import Place, place
+from tests.labs.test_split import KEY, PARTS, only_newest, pytestmark
+
+__all__ = ["place", "pytestmark"]
+ROWS, FIRST = 60_000, 54_001
+MIB = 2**20
+TABLE = f"""
+    CREATE TABLE orders (id bigint PRIMARY KEY, note text NOT NULL);
+    INSERT INTO orders SELECT g, repeat(md5(g::text), 6) FROM generate_series(1, {ROWS}) AS g;
+    VACUUM (ANALYZE) orders
+"""
+
+
+@pytest.fixture
+def table(dba: psycopg.Connection) -> psycopg.Connection:
+    """Fifteen mebibytes."""
+    for statement in TABLE.split(";"):
+        dba.execute(statement.encode())
+    return dba
+
+
+def hot(picture: Picture, rate: float = 200.0) -> Picture:
+    """As if sessions had waited for that many reads of the table a second for a week, and the fast space were small."""
+    units, count = picture.catalog.units, len(picture.catalog.units)
+    rates = np.zeros((SIGNALS, count))
+    rates[[Signal.SYNC_READ, Signal.LOGICAL_READ], units.key.index(KEY)] = rate, 2 * rate
+    heat = HeatView(
+        rates=rates, observed_seconds=np.full(count, 7 * 86400.0), confidence=np.ones(count), error=np.full(count, 0.05)
+    )
+    spaces = tuple(
+        replace(each, free_bytes=6 * MIB, capacity_bytes=6 * MIB, used_bytes=0) if each.name == "fast" else each
+        for each in picture.storage.spaces
+    )
+    return replace(picture, heat=heat, storage=replace(picture.storage, spaces=spaces))
+
+
+def planned(watch: Watch, ledger: Ledger, *, stall: float = 60.0) -> tuple[Planning, Proposal | None]:
+    """A plan by what looks have found: the newest tenth takes most of the reads."""
+    picture = watch.sampler.picture()
+    assert picture is not None
+    name, now = watch.database.name, SystemClock().now()
+    found = ValueBorder(
+        column="id", type_name="bigint", least=str(FIRST), below=None, fit=0.95, of_rows=0.1, of_reads=0.8
+    )
+    look = BorderLook(
+        at_hour=0.0, found=FoundBorder(border=found, is_time=False, least=float(FIRST), below=None, newest=float(ROWS))
+    )
+    save_block_heat(ledger, name, now, {KEY: newest()})
+    save_borders(ledger, name, {KEY: UnitBorders(looks=(look,))})
+    database = watch.database.model_copy(update={"maximum_stall_seconds": stall})
+    planning = make_planning(hot(picture), database, watch.connector, ledger, now)
+    return planning, proposal_of(planning, database, watch.identity.fingerprint)
+
+
+@only_newest
+def test_a_plan_splits_what_does_not_fit(place: Place, table: psycopg.Connection) -> None:
+    """One move among the plan's: sentence, bytes and statements are approved, and it is carried out as any other."""
+    with place.agent() as (watch, ledger):
+        watch.sample()
+        watch.sample()
+        planning, proposal = planned(watch, ledger)
+        assert proposal is not None
+        (move,) = [each for each in proposal.moves if each.reason == MoveReason.SPLIT]
+        assert (move.key, move.to_space, move.group) == (KEY, "fast", move.ordinal)
+        assert 1 * MIB < move.size_bytes < 3 * MIB
+        assert move.sentence.startswith(
+            f"The newest 1.4 MiB of {KEY}, to which 80% of its reads go, split off to ssd save"
+        )
+        (of_plan,) = [each for each in planning.plan.moves if each.part]
+        assert (of_plan.part, of_plan.rows) == (Border(column="id", value=str(FIRST)), ())
+        row = planning.situation.units.key.index(KEY)
+        assert Verdict(int(planning.plan.verdict[row])) is Verdict.SPLIT
+        assert len(planning.plan.verdict) == len(planning.situation.units)
+        assert not planning.plan.chosen[row]
+        number = ledger.proposals.store(proposal)
+        ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
+        watch.act()
+        states = {each.move.key: each.state for each in ledger.moves.rows(proposal_id=number)}
+        assert states[KEY] is MoveState.PLACED
+    assert table.execute(PARTS).fetchall() == [("orders_p0", FIRST - 1), ("orders_p1", ROWS - FIRST + 1)]
+
+
+@only_newest
+def test_no_plan_splits_what_would_stall_too_long(place: Place, table: psycopg.Connection) -> None:
+    """Where the lock may last longer than ``maximum_stall``, nothing is offered."""
+    with place.agent() as (watch, ledger):
+        watch.sample()
+        watch.sample()
+        planning, proposal = planned(watch, ledger, stall=0.001)
+        assert proposal is None
+        assert not planning.plan.moves
+        assert planning.apart is None
