@@ -140,7 +140,8 @@ def make_planning(
     )
     whole = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
-    ranges = _ranges(whole, settings, connector, ledger, database) if isinstance(wanted, Hsm) else ()
+    ranges: tuple[RangeOption, ...] = ()
+    to_offer = isinstance(wanted, Hsm) and isinstance(connector, SplitsTables)
     reweighed, exact = 0, np.zeros(len(whole.units), dtype=np.bool_)
     for _ in range(ROUNDS):
         situation = with_ranges(whole, ranges)
@@ -178,6 +179,12 @@ def make_planning(
             whole = stalling.learnt(whole)
             continue
         plan = replace(plan, moves=tuple(map(_with_copy_time, plan.moves, costs)))
+        if to_offer:
+            to_offer = False
+            lasting = np.zeros(len(whole.units)) if picture.lasting_demand is None else picture.lasting_demand
+            ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)
+            if ranges:
+                continue
         return Planning(
             situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole),
             routes=tuple(for_its_carrier(route, database) for route in routes), costs=costs, made_at=now, pins=pins,
@@ -191,15 +198,6 @@ def make_planning(
         situation=whole, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
         purpose=purpose_of(wanted), work=database.engine_record.work,
     )  # fmt: skip
-
-
-def _ranges(
-    situation: Situation, settings: PolicySettings, connector: Connector, ledger: Ledger, database: DatabaseConfig
-) -> tuple[RangeOption, ...]:
-    """Parts of tables that the engine may be asked to split off; none of an engine that splits no tables."""
-    if not isinstance(connector, SplitsTables):
-        return ()
-    return range_options(situation, settings, insides_of(ledger, database.name))
 
 
 def _stalling(

@@ -22,16 +22,13 @@ from numpy.typing import NDArray
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds, format_wait
 from connectors.model.moves import Border
 from connectors.model.observation import F32, F64, I64, NO_PARENT, NO_WIDE, UnitTable
-from policies.evidence.prices import Prices
-from policies.evidence.range_heat import share_with_interval
-from policies.evidence.splitting import Inside
+from policies.evidence.heat import index_of
+from policies.evidence.splitting import Inside, splits_of
 from policies.model.moves import MoveReason
 from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
 from policies.model.settings import Pin, PolicySettings
 
-MOST_RANGES = 10  # that one plan weighs, those first that take most of the reads that sessions wait for
-WATCHED_HALF_LIVES = 3.0  # of the long horizon, which has seen seven eighths of what it averages over by then
-LEAST_LASTING = 0.5  # of the demand, that the colder horizon has to show
+MOST_RANGES = 10  # that one plan weighs, those first that save most
 _HOT_PART = " (hot part)"  # behind the key of a unit
 _DEVIATIONS = 1.645  # between the mean of a normal distribution and the ends of its 90 % interval
 _SPLIT_READS = 2  # times that a split reads the whole table, besides writing the rows that it moves
@@ -80,58 +77,37 @@ class RangeOption:
 
 
 def range_options(
-    situation: Situation, settings: PolicySettings, insides: Mapping[str, Inside]
+    situation: Situation, plan: Plan, settings: PolicySettings, insides: Mapping[str, Inside], lasting: F64
 ) -> tuple[RangeOption, ...]:
-    """The parts that a plan may weigh, at most ``MOST_RANGES`` of them: those first that save most by the byte.
+    """The parts that a plan may weigh, at most ``MOST_RANGES`` of them: those first that save most.
 
-    Only what rolls: a border with the newest rows behind it, so that those to come are born in the part. Units that are
-    on the fastest tier or pinned are left out, and those whose heat has not lasted: a split is for good.
+    Only what rolls: a border with the newest rows behind it, so that those to come are born in the part. A split is for
+    good, so it has to pay by what the table is read on its quiet days, and where whole units leave something to do they
+    go first.
 
     Args:
         situation: of whole units.
+        plan: of them.
         settings: the shares that sessions wait for.
         insides: what is known of the inside of units, by key.
+        lasting: wait index of each unit on its quiet days (``seasons.lasting_demand``).
     """
-    found = [
-        (row, option)
-        for row, key in enumerate(situation.units.key)
-        if key in insides
-        and _lasts(situation, row, settings)
-        and (option := _option(situation, row, insides[key])) is not None
-    ]
-    rows = np.array([row for row, _ in found], dtype=np.int64)
-    wait = Prices.of(situation, settings).per_hour(situation.heat.rates[:, rows], rows)
-    homes = situation.tier_of_space[situation.units.space[rows]]
-    saved = wait[homes, np.arange(len(rows))] - wait[0]
-    worth = {
-        option: -float(each) * option.of_reads / option.hot_bytes
-        for (_, option), each in zip(found, saved, strict=True)
-    }
-    best = sorted((option for option in worth if worth[option] < 0), key=lambda option: (worth[option], option.key))
-    return tuple(best[:MOST_RANGES])
-
-
-def _lasts(situation: Situation, row: int, settings: PolicySettings) -> bool:
-    """Whether the unit was watched for long, and is hot by the colder horizon too."""
-    heat = situation.heat
-    watched = float(heat.observed_seconds[row]) >= WATCHED_HALF_LIVES * settings.long_half_life_seconds
-    return watched and (heat.colder is None or float(heat.colder[row]) >= LEAST_LASTING)
-
-
-def _option(situation: Situation, row: int, inside: Inside) -> RangeOption | None:
-    border = inside.border
-    on_slower = int(situation.tier_of_space[situation.units.space[row]]) > 0
-    if border is None or not border.rolls or border.least is None or not on_slower or situation.pin[row] != Pin.NONE:
-        return None
-    share = share_with_interval(inside.heat, border.of_rows, border.of_reads)
-    size = int(situation.units.size_bytes[row])
-    hot = round(share.of_blocks * size)
-    if not 0 < hot < size:
-        return None
-    return RangeOption(
-        key=situation.units.key[row], border=Border(column=border.column, value=border.least), hot_bytes=hot,
-        of_reads=share.of_reads, low_of_reads=share.low,
-    )  # fmt: skip
+    if plan.moves:
+        return ()
+    index = index_of(situation.heat.rates)
+    share = np.divide(lasting, index, out=np.zeros(len(index)), where=index > 0)
+    saved = plan.wait_saved_if_moved * np.minimum(share, 1.0)
+    found = splits_of(situation, replace(plan, wait_saved_if_moved=saved), settings, insides).splits
+    pin = {situation.units.key[row]: situation.pin[row] for row in np.flatnonzero(situation.pin != Pin.NONE)}
+    return tuple(
+        RangeOption(
+            key=each.key, border=Border(column=each.border.column, value=each.border.least), hot_bytes=each.hot_bytes,
+            of_reads=each.of_reads, low_of_reads=each.low_of_reads,
+        )
+        for each in found
+        if each.saves_per_hour > 0 and each.border is not None and each.border.rolls and each.border.least is not None
+        and 0 < each.hot_bytes < each.whole_bytes and each.key not in pin
+    )[:MOST_RANGES]  # fmt: skip
 
 
 def with_splits(situation: Situation, splits: Sequence[HotPart]) -> Situation:
