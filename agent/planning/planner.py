@@ -171,6 +171,19 @@ def make_planning(
         costs = _costs(situation, plan, routes, settings, ranges)
         dear = _costs_to_weigh(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
         if dear:
+            borne = {each.part: each.borne for each in ranges}
+            dear = {
+                key: replace(
+                    cost,
+                    log_seconds=cost.log_seconds * borne[key],
+                    blocked_seconds=cost.blocked_seconds * borne[key],
+                    follow_up_seconds=cost.follow_up_seconds * borne[key],
+                    copy_seconds=None,
+                )
+                if key in borne
+                else cost
+                for key, cost in dear.items()
+            }
             whole = replace(whole, route_costs={**whole.route_costs, **dear})
             reweighed += 1
             continue

@@ -23,6 +23,7 @@ from connectors.model.formatting import format_bytes, format_ratio, format_secon
 from connectors.model.moves import Border
 from connectors.model.observation import F32, F64, I64, NO_PARENT, NO_WIDE, UnitTable
 from policies.evidence.heat import index_of
+from policies.evidence.seasons import LEAST_DAYS
 from policies.evidence.splitting import Inside, splits_of
 from policies.model.moves import MoveReason
 from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
@@ -30,6 +31,7 @@ from policies.model.settings import Pin, PolicySettings
 
 MOST_RANGES = 10  # that one plan weighs, those first that save most
 _HOT_PART = " (hot part)"  # behind the key of a unit
+DAY = 86400.0
 _DEVIATIONS = 1.645  # between the mean of a normal distribution and the ends of its 90 % interval
 _SPLIT_READS = 2  # times that a split reads the whole table, besides writing the rows that it moves
 
@@ -69,6 +71,7 @@ class RangeOption:
     hot_bytes: int
     of_reads: float
     low_of_reads: float
+    borne: float = 1.0  # share of what the split itself costs, which is paid once, that the horizon of a plan bears
 
     @property
     def part(self) -> str:
@@ -97,12 +100,13 @@ def range_options(
     index = index_of(situation.heat.rates)
     share = np.divide(lasting, index, out=np.zeros(len(index)), where=index > 0)
     saved = plan.wait_saved_if_moved * np.minimum(share, 1.0)
+    borne = min(1.0, settings.horizon_seconds / (LEAST_DAYS * DAY))  # the heat of the part has stood for so long
     found = splits_of(situation, replace(plan, wait_saved_if_moved=saved), settings, insides).splits
     pin = {situation.units.key[row]: situation.pin[row] for row in np.flatnonzero(situation.pin != Pin.NONE)}
     return tuple(
         RangeOption(
             key=each.key, border=Border(column=each.border.column, value=each.border.least), hot_bytes=each.hot_bytes,
-            of_reads=each.of_reads, low_of_reads=each.low_of_reads,
+            of_reads=each.of_reads, low_of_reads=each.low_of_reads, borne=borne,
         )
         for each in found
         if each.saves_per_hour > 0 and each.border is not None and each.border.rolls and each.border.least is not None
@@ -110,7 +114,7 @@ def range_options(
     )[:MOST_RANGES]  # fmt: skip
 
 
-def with_splits(situation: Situation, splits: Sequence[HotPart]) -> Situation:
+def with_splits(situation: Situation, splits: Sequence[HotPart], borne: F64 | float = 1.0) -> Situation:
     """The situation with the hot parts as units of their own, at its end, where the whole units are."""
     row_of = {key: row for row, key in enumerate(situation.units.key)}
     rows = np.array([row_of[each.key] for each in splits], dtype=np.int64)
@@ -133,7 +137,7 @@ def with_splits(situation: Situation, splits: Sequence[HotPart]) -> Situation:
         growth=_append_rows(situation.growth, rows),
         growth_rate=_append_rows(situation.growth_rate, rows),
         growth_seen=_append_rows(situation.growth_seen, rows),
-        copy_seconds=_copies_with(situation.copy_seconds, rows, of_bytes),
+        copy_seconds=_copies_with(situation.copy_seconds, rows, of_bytes, borne),
     )
 
 
@@ -144,7 +148,7 @@ def with_ranges(situation: Situation, options: Sequence[RangeOption]) -> Situati
     """
     if not options:
         return situation
-    apart = with_splits(situation, options)
+    apart = with_splits(situation, options, np.array([each.borne for each in options]))
     heat, whole = apart.heat, len(situation.units)
     if heat.error is not None:
         row_of = {key: row for row, key in enumerate(situation.units.key)}
@@ -157,6 +161,13 @@ def with_ranges(situation: Situation, options: Sequence[RangeOption]) -> Situati
         error[rows] = np.hypot(error[rows], unsure / np.maximum(1 - share, 1e-9))
         apart = replace(apart, heat=replace(heat, error=error))
     barred = {each.part: situation.no_route[each.key] for each in options if each.key in situation.no_route}
+    # A split takes the indexes of its table as they are: they wait for a later plan.
+    units = situation.units
+    tables = _rows_of(units.key, {each.key for each in options})
+    table_of = {int(units.physical_id[row]): units.key[row] for row in tables}
+    for key, parent in zip(units.key, units.parent.tolist(), strict=True):
+        if parent in table_of:
+            barred[key] = f"{table_of[parent]} may be split first"
     return replace(apart, no_route={**barred, **apart.no_route})
 
 
@@ -257,12 +268,12 @@ def _append_rows(column: Column, rows: I64) -> Column:
     return column if column is None else cast(Column, np.concatenate((column, column[..., rows]), axis=-1))
 
 
-def _copies_with(seconds: F32 | None, rows: I64, of_bytes: F64) -> F32 | None:
+def _copies_with(seconds: F32 | None, rows: I64, of_bytes: F64, borne: F64 | float) -> F32 | None:
     """Copies of the parts behind, each with the reads of its whole table; and those of the rest."""
     if seconds is None:
         return None
     whole = seconds[rows]
-    apart = np.append(seconds, whole * (of_bytes + _SPLIT_READS)).astype(np.float32)
+    apart = np.append(seconds, whole * (of_bytes + _SPLIT_READS * borne)).astype(np.float32)
     apart[rows] = whole * (1 - of_bytes)
     return apart
 
