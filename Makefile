@@ -43,8 +43,8 @@ demo-fleet: $(DEMO) ## three databases, two agents, a standby, one ledger, two p
 components: $(DEV)
 	@$(BIN)/python -m tests.components >&2
 
-# One worker more than two cores have: many tests wait for a server, a disk or a clock.
-WORKERS ?= 3
+# Two workers more than two cores have: many tests wait for a server, a disk or a clock.
+WORKERS ?= 4
 
 # Where the environment forbids to keep compiled modules, each of the many programs that tests start would compile ours.
 test: components ## everything: unit, property, contract, real PostgreSQL, end to end

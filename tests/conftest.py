@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import hypothesis
+import psutil
 import pytest
 
 from tests.examples import examples
@@ -24,6 +29,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts us in the background ignores Ctrl-C for us and for every program that the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # while ten thousand tests are collected, nothing is garbage
+MEMORY = "/dev/shm"
+LEAST_MEMORY = 8 * 1024**3  # bytes free: the files of all workers come to a gigabyte or two
+
+
+def _keep_files_in_memory() -> None:
+    """Where there is plenty: on a disk a test of the ledger waits for fsync longer than it computes."""
+    if "TMPDIR" in os.environ or not Path(MEMORY).is_dir():
+        return
+    free = min(psutil.virtual_memory().available, shutil.disk_usage(MEMORY).free)
+    if free >= LEAST_MEMORY and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = MEMORY  # for workers and for what tests start, too
+        tempfile.tempdir = None  # asked for again
+
+
+_keep_files_in_memory()
 NO_SERVER = "no PostgreSQL server here: make setup or apt install postgresql"
 
 

@@ -317,7 +317,7 @@ def give_approval(
     """
     row = session.ledger.proposals.row(number)
     database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
-    conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
+    conflicts = conflicts_of(session.ledger, row.proposal.database)
     if session.config.signers is not None and not signature:
         _print_document(session, number, conditions)
         return
@@ -513,7 +513,7 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
 
 def print_what_would_run(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) -> list[ProposedMove]:
     """Print all that an approval rests on, the summary first and every statement last; the moves that would run."""
-    rows = session.ledger.moves.rows(proposal_id=row.id)
+    rows = session.ledger.moves.as_they_are(proposal_id=row.id)
     print_proposal(session.out, row, rows)
     print_conflicts(session.out, conflicts)
     moves = would_run(rows)

@@ -39,7 +39,7 @@ LIMITS = {  # name -> alert, and the threshold that stands in its expression onc
 }
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _EXPRESSION = re.compile(r"^        expr:.*\n(?:          .*\n)*", re.MULTILINE)
-_SERIES = re.compile(r"\b(hotplace_\w+|up)\b(?:\{([^}]*)\})?")
+_SERIES = re.compile(r"\b(hotplace_\w+|up)\b(?:\{([^{}]*)\})?")
 OutputOption = Annotated[
     Path | None,
     typer.Option(

@@ -54,6 +54,21 @@ def prove(
     schema: Annotated[str, typer.Option("--schema", help="An empty schema that the moving login owns.")],
     slow: Annotated[str, typer.Option("--slow", metavar="SPACE", help="Where everything is made.")],
     fast: Annotated[str, typer.Option("--fast", metavar="SPACE", help="Where it moves to, and back.")],
+    throw_away: Annotated[
+        str,
+        typer.Option(
+            "--throw-away",
+            metavar="SPACE",
+            help="An empty filegroup or tablespace of a database that is given away: its files move, too.",
+            show_default=False,
+        ),
+    ] = "",
+    files_to: Annotated[
+        str,
+        typer.Option(
+            "--files-to", metavar="FOLDER", help="Where those files go, and come back from.", show_default=False
+        ),
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve statements and moves without being asked.")] = False,
     digest: Annotated[
         str | None,
@@ -79,7 +94,10 @@ def prove(
     from connectors.kit.proving import Scratch
 
     proof = _proof(session, engine)
-    script = script_of(proof, Scratch(schema=schema, slow=slow, fast=fast), quick=quick)
+    if bool(throw_away) != bool(files_to):
+        raise CommandError("--throw-away and --files-to go together", code=ExitCode.USAGE)
+    scratch = Scratch(schema=schema, slow=slow, fast=fast, throw_away=throw_away, to_folder=files_to)
+    script = script_of(proof, scratch, quick=quick)
     if session.config.dry_run:
         list_statements(session.out, script)
         session.out.note(f"nothing was sent: dry_run is on in {session.config_path}")

@@ -125,9 +125,10 @@ def _run(session: Session, act: Act) -> Question | None:
 
 def _show(session: Session, number: int) -> None:
     row = session.ledger.proposals.row(number)
-    print_proposal(session.out, row, session.ledger.moves.rows(proposal_id=number))
+    moves = session.ledger.moves.as_they_are(proposal_id=number)
+    print_proposal(session.out, row, moves)
     print_conflicts(session.out, _conflicts(session, number, row.proposal.database))
-    print_statements(session.out, [move.move for move in session.ledger.moves.rows(proposal_id=number)])
+    print_statements(session.out, [move.move for move in moves])
 
 
 def _ask_to_approve(session: Session, act: Act) -> Question | None:
@@ -146,7 +147,7 @@ def _ask_to_approve(session: Session, act: Act) -> Question | None:
 
 
 def _conflicts(session: Session, number: int, database: str) -> list[Conflict]:
-    return with_proposal(conflicts_of(session.ledger, database, session.clock.now()), number)
+    return with_proposal(conflicts_of(session.ledger, database), number)
 
 
 SHORTEST_SECONDS = 0.1

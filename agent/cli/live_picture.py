@@ -168,10 +168,8 @@ class Watching:
             sending=look_from_outside(ledger, self.database, daemon, now, dry_run=self._dry_run),
             daemon=daemon,
             under_way=under_way_of(ledger, self.database, now),
-            proposals=[
-                row for row in ledger.proposals.rows(database=name, states=OPEN_PROPOSALS) if not row.has_expired(now)
-            ],
-            moves=ledger.moves.rows(database=name, states=UNDER_WAY),
+            proposals=ledger.proposals.rows(database=name, states=OPEN_PROPOSALS),
+            moves=ledger.moves.as_they_are(database=name, states=UNDER_WAY),
             ranking=self._ranking(),
             waiting_now=self.curves.waiting_now,
             waits=self.curves.waits(now, span),

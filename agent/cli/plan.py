@@ -125,10 +125,13 @@ def _seconds_to_watch(text: str) -> float:
 
 
 def sentence_without_demand(session: Session) -> str:
-    """What to do where no demand is known yet."""
+    """What to do where no demand is known yet, or never will be."""
+    database = session.database
+    if why := database.engine_record.uncounted(database.connection):
+        return f"next: {why}, so nothing is ranked: pin what you know to be hot, then hotplace plan --mode preference"
     if not session.daemon().alive:
         return "next: nothing was watched yet; look for a minute with hotplace plan --observe 60, or start hotplace run"
-    every = format_seconds(session.database.sample_seconds)
+    every = format_seconds(database.sample_seconds)
     return f"next: the daemon has only begun; it knows something with its second sample, {every} after the first"
 
 
@@ -205,7 +208,7 @@ def plan(
     if container is not None:  # it goes as a whole and whatever its heat
         unwanted = {"--time-limit": time_limit is not None, "--trace": trace, "--script": script is not None}
         refuse(unwanted, "--container does not take it")
-    watch = session.watch()
+    watch = session.watch(asks_mover=True)
     try:
         if container is not None and take_out(session, watch, str(space), container, propose=propose):
             return
@@ -215,7 +218,8 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         worth = _worth_of(session, watch, planning, usual=usual) if mode is ModeName.HSM else None
-        why = () if proposal else _why_nothing(watch, planning, wanted, limit, traced=trace)
+        later = worth is not None and worth.prospect is not None
+        why = () if proposal or later else _why_nothing(watch, planning, wanted, limit, traced=trace)
         unwritten = None if script is None else _nothing_by_hand(script, proposal, worth)
         number = watch.propose(planning) if propose and unwritten is None else None
         stored = None if number is None else session.ledger.proposals.row(number)

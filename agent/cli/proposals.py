@@ -79,8 +79,6 @@ def proposals(
     titles = parse_columns(columns, COLUMNS)
     cells, listed = [], []
     for row in session.ledger.proposals.each(database=session.database.name, states=wanted):
-        if wanted is OPEN_PROPOSALS and row.has_expired(session.clock.now()):
-            continue  # no daemon has noted it yet
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
         listed.append(_listed(row))
     if cells:
@@ -89,7 +87,7 @@ def proposals(
             session.out.line("saves: sessions that no longer wait, on average")
     else:
         session.out.line("no such proposal" if states else NO_PROPOSAL[past])
-    conflicts = conflicts_of(session.ledger, session.database.name, session.clock.now())
+    conflicts = conflicts_of(session.ledger, session.database.name)
     print_conflicts(session.out, conflicts)
     session.out.document(
         ProposalsListed(
@@ -111,7 +109,7 @@ def show(
 ) -> None:
     """Show a proposal: its value, its moves with their locks, and the statements."""
     row = session.ledger.proposals.row(number)
-    moves = session.ledger.moves.rows(proposal_id=number)
+    moves = session.ledger.moves.as_they_are(proposal_id=number)
     if sql and not session.out.as_json:
         left = [move.move for move in moves if move.state not in WITHDRAWN]
         scripts = [move_sql(move, in_full=everything) for move in left if not move.by_hand]
@@ -119,7 +117,7 @@ def show(
             scripts.append(hand_script(row.proposal, left, number))
         session.out.verbatim("\n".join(scripts))
         return
-    conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
+    conflicts = conflicts_of(session.ledger, row.proposal.database)
     database = next((each for each in session.config.databases if each.name == row.proposal.database), None)
     under_way = None if database is None else under_way_of(session.ledger, database, session.clock.now())
     with session.out.through_pager():

@@ -220,7 +220,7 @@ def _say_what_came(session: Session, database: str, started: datetime) -> CycleO
     """What the cycle that began at ``started`` has brought one database, printed and as an answer."""
     stored = session.ledger.state.load_document(database, STATUS)
     status = None if stored is None else daemon_status_of(stored[1])
-    proposals = open_proposals(session.ledger, database, {ProposalState.PROPOSED}, session.clock.now())
+    proposals = open_proposals(session.ledger, database, {ProposalState.PROPOSED})
     if stored is not None and status is not None and stored[0] >= started and status.pid == os.getpid():
         session.out.line(f"{database}: {status.last_cycle}")  # else it was refused
         print_proposals(session.out, proposals)

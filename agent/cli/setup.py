@@ -25,7 +25,8 @@ from agent.model.answers.setup import Checkup, FileWritten, LoginSetUp, SetUpDon
 from agent.service.shipped_files import FileKind, files_of_engine
 from agent.terminal.errors import CommandError, ExitCode, exists_already
 from connectors.kit.registry import Engine, engine_names, find_engine
-from connectors.kit.setting_up import LoginAnswer, SetUp, Tried, Wanted, best_way, new_password
+from connectors.kit.setting_up import LoginAnswer, RunsScript, SetUp, Tried, Wanted, best_way, new_password
+from connectors.kit.settings import SecretSource
 
 SCRIPT, WATCHING, MOVING = "setup.sql", "watch.password", "move.password"  # beside the configuration
 KEEP = ".new"  # of a password file, until its login has that password
@@ -64,7 +65,7 @@ def setup(
         str,
         typer.Option(
             metavar="ROLE",
-            help=f"Owner of what may be moved{LIST}: the login that moves gets its rights.",
+            help=f"Owner, or schema, of what may be moved{LIST}: the login that moves gets its rights.",
             show_default=False,
         ),
     ] = "",
@@ -78,11 +79,19 @@ def setup(
         typer.Option(metavar="FILE", help="PEM; who signed the server's certificate.", show_default=False),
     ] = None,
     administrator: Annotated[
-        str, typer.Option("--as", metavar="USER", help="Who may make logins; here also a user of the system.")
-    ] = "postgres",
+        str,
+        typer.Option(
+            "--as",
+            metavar="USER",
+            help="Who may make logins: postgres, sa, sys; for PostgreSQL on this machine also a user of the system.",
+            show_default=False,
+        ),
+    ] = "",
     run: Annotated[
         bool | None,
-        typer.Option("--run/--print", help="Run the script now, or only write it; else asked.", show_default=False),
+        typer.Option(
+            "--run/--print", help="Run the script now (PostgreSQL), or only write it; else asked.", show_default=False
+        ),
     ] = None,
     output: Annotated[
         Path, typer.Option(help="Configuration to write; passwords and script are written beside it.")
@@ -93,6 +102,12 @@ def setup(
 ) -> ExitCode:
     """Make logins, passwords and a configuration for databases of a server, and examine them; asks what it lacks."""
     record = find_engine(engine)
+    if record.set_up is None:
+        raise CommandError(
+            f"{record.title} has no logins to make",
+            code=ExitCode.USAGE,
+            advice=f"hotplace init --full --engine {record.name} writes a configuration with every key.",
+        )
     named = tuple(databases or ()) or _items(session.options.database or "")
     given = _Given(
         databases=named, host=host, fast=_items(fast), slow=_items(slow), owners=_items(owner), only_watches=watch_only
@@ -105,9 +120,9 @@ def setup(
         certificate=str(certificate.absolute()) if certificate else "", replaces=force,
     )  # fmt: skip
     place = _Place(output, record, given, wanted, force=force)
-    if record.set_up is None:
-        return _by_hand(session, place, may_ask=may_ask)
-    return _with_logins(session, place, record.set_up, administrator, run=run, may_ask=may_ask)
+    return _with_logins(
+        session, place, record.set_up, administrator or record.set_up.administrator, run=run, may_ask=may_ask
+    )
 
 
 def _items(text: str) -> tuple[str, ...]:
@@ -120,12 +135,12 @@ def _complete(given: _Given, record: Engine, *, may_ask: bool) -> _Given:
     Raises:
         CommandError: something is missing, and there is no terminal; all of it is named.
     """
-    far = record.set_up is None  # such a server is on another machine, as a rule, and its logins are made there
+    far = record.set_up is not None and record.set_up.needs_host
     missing = {
         "the databases": not given.databases,
         "--host": far and not given.host,
         "--fast": not given.fast,
-        "--owner, or --watch-only": not far and not given.owners and not given.only_watches,
+        "--owner, or --watch-only": not given.owners and not given.only_watches,
     }
     if any(missing.values()) and not may_ask:
         raise CommandError(
@@ -141,8 +156,8 @@ def _complete(given: _Given, record: Engine, *, may_ask: bool) -> _Given:
         host=given.host or ask("host of the server", "" if not far else "localhost", empty="this machine"),
         fast=given.fast or _items(ask("spaces on fast storage, with commas", fast, needed=True)),
         slow=given.slow or _items(ask("spaces on slow storage", slow)),
-        owners=() if given.only_watches or far else given.owners or _items(
-            ask("role that owns what may be moved", "", empty="none: only watch")
+        owners=() if given.only_watches else given.owners or _items(
+            ask("role or schema that owns what may be moved", "", empty="none: only watch")
         ),
     )  # fmt: skip
 
@@ -215,14 +230,24 @@ class _Place:
 def _with_logins(
     session: Session, place: _Place, engine: SetUp, administrator: str, *, run: bool | None, may_ask: bool
 ) -> ExitCode:
-    """Make the logins by a script that is run or handed over, and find the way that lets them in."""
+    """Make the logins by a script that is run or handed over, and find the way that lets them in.
+
+    Raises:
+        CommandError: the script was to be run, and is one that only a person runs, or it failed.
+    """
     wanted = place.wanted
-    passwords = {login: new_password() for login in wanted.logins}
+    passwords = {login: _new_password(engine, login, asks=may_ask) for login in wanted.logins}
     texts = {path.name: path.read_text(encoding="utf-8") for path in _scripts(place.record)}
     script = engine.script(wanted, texts, passwords)
-    program = engine.program(wanted, administrator, asks=may_ask)
-    shown = f"{shlex.join(program)} < {shlex.quote(str(place.script))}"
-    if run is None:
+    program = engine.program(wanted, administrator, asks=may_ask) if isinstance(engine, RunsScript) else ()
+    shown = engine.command(wanted, administrator, str(place.script))
+    if run and not program:
+        raise CommandError(
+            f"for {place.record.title} the script is run by a person: no client runs it whole or not at all",
+            code=ExitCode.USAGE,
+            advice="With --print in place of --run it is written, with the command that runs it.",
+        )
+    if run is None and program:
         made = ", ".join(wanted.logins)
         run = may_ask and session.out.ask(f"make {made} now, in one transaction, by: {shlex.join(program)}?")
     kept = {login: path.with_name(path.name + KEEP) for login, path in place.passwords.items()}
@@ -240,8 +265,11 @@ def _with_logins(
             path.unlink(missing_ok=True)
     if not run and may_ask:
         session.out.line(f"as one who may make logins, in another terminal:\n  {shown}")
+        if engine.before_it_runs:
+            session.out.sentence(f"{place.script.name}: {engine.before_it_runs}")
         run = session.out.ask("done?")
-    tried = {login: engine.ways(wanted, login, passwords[login]) for login in wanted.logins}
+    secrets = {login: SecretSource(file=path.absolute()) for login, path in place.passwords.items()}
+    tried = {login: engine.ways(wanted, login, secrets[login], session.clock) for login in wanted.logins}
     ways = {login: best_way(each) or each[-1] for login, each in tried.items()}
     text = place.configuration({login: way.settings for login, way in ways.items()})
     write_private(place.output, text, force=place.force)
@@ -254,7 +282,15 @@ def _with_logins(
     else:
         session.out.line(f"next, as one who may make logins:  {shown}")
         session.out.line(f"then:                              hotplace --config {place.output} doctor")
+        if engine.before_it_runs and not may_ask:
+            session.out.sentence(f"{place.script.name}: {engine.before_it_runs}")
     return _answer(session, place, files, ways, checkup, shown if place.script.exists() else None)
+
+
+def _new_password(engine: SetUp, login: str, *, asks: bool) -> SecretStr:
+    """A new one; where logins are users of the server's system a person may give the one that is there."""
+    given = "" if engine.makes_logins or not asks else getpass.getpass(f"password of {login} (empty: a new one): ")
+    return SecretStr(given) if given else new_password()
 
 
 def _say_ways(session: Session, ways: Mapping[str, Tried], tried: Mapping[str, Sequence[Tried]], engine: SetUp) -> None:
@@ -306,29 +342,6 @@ def _examine(session: Session, output: Path) -> Checkup:
     part.out = session.out
     with part:
         return check(part)
-
-
-def _by_hand(session: Session, place: _Place, *, may_ask: bool) -> ExitCode:
-    """A configuration for logins that a person makes; their passwords are asked for, never made up."""
-    wanted = place.wanted
-    settings = {"host": wanted.host, **({"port": wanted.port} if wanted.port else {})}
-    text = place.configuration(dict.fromkeys(wanted.logins, settings))
-    passwords = {login: _password(login, asks=may_ask) for login in wanted.logins}
-    for login, password in passwords.items():
-        write_private(place.passwords[login], password.get_secret_value(), force=place.force)
-    write_private(place.output, text, force=place.force)
-    files = place.written()
-    session.out.line(f"written, for you only (mode 0600): {', '.join(file.name for file in files)}")
-    session.out.line(f"logins are made by the scripts of: hotplace deploy privileges --engine {place.record.name}")
-    empty = [path.name for login, path in place.passwords.items() if not passwords[login].get_secret_value()]
-    if empty:
-        session.out.line(f"next: put the password of each login into its file ({', '.join(empty)}), and then:")
-        session.out.line(f"  hotplace --config {place.output} doctor")
-    return _answer(session, place, files, {}, None if empty else _examine(session, place.output), None)
-
-
-def _password(login: str, *, asks: bool) -> SecretStr:
-    return SecretStr(getpass.getpass(f"password of {login} (empty: later): ") if asks else "")
 
 
 def _answer(

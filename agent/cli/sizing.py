@@ -31,6 +31,7 @@ from agent.cli.options import (
 )
 from agent.cli.plan import sentence_without_demand
 from agent.cli.session import Session
+from agent.config.models import DatabaseConfig
 from agent.ledger.rows import EVERY
 from agent.ledger.state_names import SIZING_CURVE
 from agent.model.answers.sizing import (
@@ -410,7 +411,7 @@ def _print(session: Session, answer: SizingAnswer, found: DatabaseSized) -> None
     out.table(_columns(found), [_cells(found, name, point) for name, point in _rows(found, size)])
     out.line("saves, next GiB saves: sessions that no longer wait, on average")
     out.line(found.savings_definition)
-    _print_advice(out, found)
+    _print_advice(out, found, session.database)
     _print_cost(out, found)
 
 
@@ -556,12 +557,12 @@ def _cells(found: DatabaseSized, name: str, point: SizeOffered) -> list[str]:
     return cells + [str(drives) for _, drives in _drives(found, point)]
 
 
-def _print_advice(out: Output, found: DatabaseSized) -> None:
+def _print_advice(out: Output, found: DatabaseSized, database: DatabaseConfig) -> None:
     """What the curve says, in sentences."""
     present, knee, fast = found.present, found.knee, found.fastest_tier
     out.line()
     if found.planned_tier is not None:
-        for line in _advice_on_planned(found, found.planned_tier):
+        for line in _advice_on_planned(found, found.planned_tier, database):
             out.line(line)
         return
     idle = present.wait_saved_per_hour_seconds - found.wait_saved_now_per_hour_seconds
@@ -587,7 +588,7 @@ def _print_advice(out: Output, found: DatabaseSized) -> None:
         out.line(f"{fast} is at its knee or beyond it: another GiB saves {saves}")
 
 
-def _advice_on_planned(found: DatabaseSized, planned: PlannedTierShown) -> Iterator[str]:
+def _advice_on_planned(found: DatabaseSized, planned: PlannedTierShown, database: DatabaseConfig) -> Iterator[str]:
     """What a tier would save at its size and at its knee, and how it comes to be used."""
     knee, fast = found.knee, found.fastest_tier
     if planned.capacity_bytes is not None:
@@ -599,7 +600,7 @@ def _advice_on_planned(found: DatabaseSized, planned: PlannedTierShown) -> Itera
         yield f"knee: {found.knee_definition}"
         capacity = format_bytes(knee.bytes / (1 - found.head_room_ratio))
         yield f"{capacity} of {fast}, head-room included, reach it: {format_wait(knee.wait_saved_per_hour_seconds)}"
-    yield f"next: {how_to_use(fast)}"
+    yield f"next: {how_to_use(database, fast)}"
 
 
 def split_line(found: WithSplits, fast: str) -> str:

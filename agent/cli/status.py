@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby
 from typing import Annotated
 
@@ -113,7 +112,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
     out, now = session.out, session.clock.now()
     daemon = daemon_of(ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(ledger, database, now)
-    rows = ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    rows = ledger.moves.as_they_are(database=database.name, states=UNDER_WAY)
     sending = look_from_outside(ledger, database, daemon, now, dry_run=session.config.dry_run).shown
     mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
     found = extend(
@@ -123,7 +122,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         engine=database.engine,
         daemon=_daemon_heard(daemon),
         sending=sending,
-        proposals=open_proposals(ledger, database.name, OPEN_PROPOSALS, now),
+        proposals=open_proposals(ledger, database.name, OPEN_PROPOSALS),
         moves=tuple(map(move_listed, rows)),
         spaces=daemon.status and daemon.status.spaces,
         tiers=daemon.status and daemon.status.tiers,
@@ -176,6 +175,9 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
+    if status is not None and status.units_read is not None:
+        out.line(status.units_read.sentence, style="yellow")
+        out.line("what was not read is not taken for cold; next: hotplace doctor says what helps")
 
 
 def _print_hindrance(out: Output, sending: SendingShown) -> None:
@@ -270,11 +272,9 @@ def _daemon_heard(daemon: DaemonState) -> DaemonHeard:
     )
 
 
-def open_proposals(
-    ledger: Ledger, database: str, states: Collection[ProposalState], now: datetime
-) -> tuple[OpenProposal, ...]:
-    """Proposals in these states as an answer has them, without moves; none whose time to decide is over."""
-    rows = [row for row in ledger.proposals.rows(database=database, states=states) if not row.has_expired(now)]
+def open_proposals(ledger: Ledger, database: str, states: Collection[ProposalState]) -> tuple[OpenProposal, ...]:
+    """Proposals in these states as an answer has them, without moves."""
+    rows = ledger.proposals.rows(database=database, states=states)
     moves = ledger.moves.by_proposal(rows)
     return tuple(_open_proposal(row, would_run(moves[row.id])) for row in rows)
 

@@ -73,7 +73,7 @@ def _look_at_database(session: Session, database: DatabaseConfig, limit: int) ->
     now = session.clock.now()
     daemon = daemon_of(session.ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(session.ledger, database, now)
-    rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
+    rows = session.ledger.moves.as_they_are(database=database.name, states=UNDER_WAY)
     stored = session.ledger.state.load_arrays(database.name, RANKING)
     sending = look_from_outside(session.ledger, database, daemon, now, dry_run=session.config.dry_run)
     last_cycle = None if daemon.status is None else daemon.status.last_cycle

@@ -24,6 +24,7 @@ from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
 from agent.moving.progress import RunningMove, progress_from_document, reason_of
 from agent.sampling.trace_marks import TraceFigures, TraceMark
+from agent.terminal.wording import state_text
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds
 
 BAR = 20  # characters
@@ -75,7 +76,7 @@ def move_line(move: MoveHead, said: str) -> str:
         move: the move.
         said: what there is to say about it; "" for nothing.
     """
-    return f"move {move.id}: {move.unit} to {move.to_space}, {move.state}{': ' if said else ''}{said}"
+    return f"move {move.id}: {move.unit} to {move.to_space}, {state_text(move.state)}{': ' if said else ''}{said}"
 
 
 def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:

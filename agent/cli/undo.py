@@ -51,7 +51,7 @@ def undo_moves(session: Session, rows: list[MoveRow]) -> None:
     finally:
         watch.close(save=False)
     stored = session.ledger.proposals.row(number)
-    print_proposal(session.out, stored, session.ledger.moves.rows(proposal_id=number))
+    print_proposal(session.out, stored, session.ledger.moves.as_they_are(proposal_id=number))
     if left := _left_without_use(session, rows):
         what = ", ".join(f"{row.id} ({row.move.key})" for row in left)
         session.out.line(

@@ -163,10 +163,29 @@ class Moves:
         with self._database.read() as reading:
             return load_moves(reading, query, **asked)
 
+    def as_they_are(
+        self,
+        *,
+        database: str | None = None,
+        proposal_id: int | None = None,
+        states: Collection[MoveState] | None = None,
+    ) -> list[MoveRow]:
+        """The same as they are now: what was not begun in time is expired, whether or not an agent has noted it.
+
+        Raises:
+            ProposalTampered: the proposal of one of them is not what was stored.
+        """
+        asked = None if states is None or MoveState.EXPIRED in states else states
+        now = self._clock.now()
+        seen = (row.seen_at(now) for row in self.rows(database=database, proposal_id=proposal_id, states=asked))
+        return [row for row in seen if states is None or row.state in states]
+
     def by_proposal(self, proposals_: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
-        """The moves of some proposals in the order of execution, by proposal."""
+        """The moves of some proposals as they are now, in the order of execution, by proposal."""
+        now = self._clock.now()
         with self._database.read() as reading:
-            return load_moves_of(reading, proposals_)
+            found = load_moves_of(reading, proposals_)
+        return {number: [row.seen_at(now) for row in rows] for number, rows in found.items()}
 
     def has_pending_moves(self, database: str) -> bool:
         """Whether a move of a database is approved or has begun and not ended; asked once a second."""

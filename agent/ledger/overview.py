@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, func, or_, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import FORGOTTEN
@@ -31,7 +31,7 @@ from agent.ledger.store.schema import (
     proposals,
     value_for,
 )
-from agent.ledger.stored import PROPOSALS, WITH_PROPOSAL, load_proposals
+from agent.ledger.stored import PROPOSALS, WITH_PROPOSAL, as_they_are, load_proposals, stored_states
 from agent.model.states import ACTIONABLE, UNDER_WAY, MoveState, ProposalState
 from connectors.kit.contract import Clock
 
@@ -45,7 +45,11 @@ _NUMBER_OF_MOVES = (
     .where(_matching)
     .group_by(proposals.c.database, moves.c.state)
 )
-_NUMBER_UNDER_WAY = _NUMBER_OF_MOVES.where(among(moves.c.state, UNDER_WAY))
+# A move that was not begun in time is under way no more, whether or not an agent has noted it.
+_NUMBER_UNDER_WAY = _NUMBER_OF_MOVES.where(
+    among(moves.c.state, UNDER_WAY),
+    or_(moves.c.state != MoveState.APPROVED, proposals.c.expires_at > value_for(proposals.c.expires_at, "now")),
+)
 _NUMBER_CHANGED = _NUMBER_OF_MOVES.where(moves.c.updated_at >= value_for(moves.c.updated_at, "since"))
 _DATABASES = select(proposals.c.database).where(_matching).distinct()
 BUT = "!"  # before a pattern: all others
@@ -89,7 +93,11 @@ class Overview:
             known |= {row.database for row in transaction.rows(_DOCUMENTS, name=STATUS, pattern=EVERY)}
             if name not in known:
                 raise NotFound(f"the ledger knows no database {name!r}", advice=f"It knows {', '.join(sorted(known))}.")
-            under_way = [row for row in transaction.rows(_NUMBER_UNDER_WAY, pattern=EVERY) if row.database == name]
+            under_way = [
+                row
+                for row in transaction.rows(_NUMBER_UNDER_WAY, pattern=EVERY, now=self._clock.now())
+                if row.database == name
+            ]
             if any(MoveState(row.state) in ACTIONABLE for row in under_way):
                 raise WrongState(
                     f"moves of {name} are approved or have begun",
@@ -136,20 +144,21 @@ class Overview:
     def proposals(
         self, pattern: str = EVERY, states: Collection[ProposalState] | None = None, since: datetime | None = None
     ) -> Iterator[ProposalRow]:
-        """Proposals, the newest first, read as they are asked for.
+        """Proposals as they are now, the newest first, read as they are asked for.
 
         Raises:
             ProposalTampered: one of them is not what was stored.
         """
         meant, pattern = _meant_by(pattern)
-        query = _proposals(None if states is None else frozenset(states), late=since is not None)
+        query = _proposals(stored_states(states), late=since is not None)
         with self._database.read() as reading:
-            rows = load_proposals(reading, query, pattern=pattern, since=since)
+            found = load_proposals(reading, query, pattern=pattern, since=since)
+            rows = as_they_are(reading, found, states, self._clock.now())
             yield from (row for row in rows if meant(row.proposal.database))
 
     def moves_under_way(self, pattern: str = EVERY) -> dict[str, Counter[MoveState]]:
         """How many moves of each database are in which state, of those whose end is open."""
-        return self._count_moves(_NUMBER_UNDER_WAY, pattern=pattern)
+        return self._count_moves(_NUMBER_UNDER_WAY, pattern=pattern, now=self._clock.now())
 
     def moves_changed(self, since: datetime, pattern: str = EVERY) -> dict[str, Counter[MoveState]]:
         """The same of all moves whose state changed since an instant."""

@@ -34,12 +34,14 @@ from agent.ledger.stored import (
     PROPOSALS,
     SOME_MOVES,
     StateChanges,
+    as_they_are,
     load_moves,
     load_proposal,
     load_proposals,
     require_decidable,
     require_held_to,
     require_state,
+    stored_states,
 )
 from agent.model.approvals import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
@@ -121,7 +123,9 @@ class Proposals:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[ProposalRow]:
-        """Proposals, the newest first; with ``since`` and ``until`` those made at these instants or between them.
+        """Proposals as they are now, the newest first; with ``since`` and ``until`` those made between these instants.
+
+        What was not decided in time is expired, whether or not an agent has noted it.
 
         Raises:
             ProposalTampered: one of them is not what was stored.
@@ -143,19 +147,21 @@ class Proposals:
         """
         wanted = {"database": database, "since": since, "until": until}
         asked = {name: value for name, value in wanted.items() if value is not None}
-        query = _query(frozenset(asked), None if states is None else frozenset(states))
+        query = _query(frozenset(asked), stored_states(states))
         with self._database.read() as reading:
-            yield from load_proposals(reading, query, **asked)
+            found = load_proposals(reading, query, **asked)
+            yield from as_they_are(reading, found, states, self._clock.now())
 
     def row(self, number: int) -> ProposalRow:
-        """One proposal.
+        """One proposal as it is now, as ``each``.
 
         Raises:
             NotFound: there is none by that number.
             ProposalTampered: its text no longer has its digest.
         """
         with self._database.read() as reading:
-            return load_proposal(reading, number)
+            (row,) = as_they_are(reading, [load_proposal(reading, number)], None, self._clock.now())
+            return row
 
     def conditions(self, number: int) -> Conditions:
         """The conditions under which a proposal was approved."""

@@ -14,15 +14,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from agent.model.approvals import StandingRule
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove, grouped, takes_back
-from agent.model.states import IN_PLACE, NOT_BEGUN, OUTSTANDING, UNFINISHED, MoveState, ProposalState
+from agent.model.states import (
+    IN_PLACE,
+    NOT_BEGUN,
+    OUTSTANDING,
+    READ_AS_EXPIRED,
+    UNFINISHED,
+    MoveState,
+    ProposalState,
+)
 from policies.model.settings import Pin
 
 if TYPE_CHECKING:
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
 
 HOUR, DAY = 3600.0, 86400.0
 EVERY = "*"  # in place of a database's name: all of the ledger
+NOT_DECIDED, NOT_BEGUN_IN_TIME = "not decided in time", "not begun in time"  # why a proposal, or a move, has expired
 
 
 class StepState(StrEnum):
@@ -58,9 +67,15 @@ class ProposalRow:
     decided_by: str
     decided_from: str  # terminal, address; "" until it is decided
 
-    def has_expired(self, now: datetime) -> bool:
-        """Whether it was not decided in time, whether or not a daemon has noted that yet."""
-        return self.state is ProposalState.PROPOSED and self.proposal.expires_at <= now
+    def seen_at(self, now: datetime) -> Self:
+        """The same as it is at an instant: expired if it was not decided in time, whether or not an agent has noted it.
+
+        An agent notes it with its next sample. Until then, and for ever where none runs, the stored state is an older
+        one, which a reader may not be shown.
+        """
+        if self.state is not ProposalState.PROPOSED or self.proposal.expires_at > now:
+            return self
+        return replace(self, state=ProposalState.EXPIRED, reason=NOT_DECIDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +95,15 @@ class MoveRow:
     approved: bool  # the stored proposal was approved, by exactly its digest
     planned_at: datetime  # when its size was exact
     expires_at: datetime
+
+    def seen_at(self, now: datetime) -> Self:
+        """The same as it is at an instant, as ``ProposalRow.seen_at``: expired if it was not begun in time.
+
+        A move by hand is left as it is: whether it was carried out in time is what the agent reads in the catalog.
+        """
+        if self.state not in READ_AS_EXPIRED or self.expires_at > now:
+            return self
+        return replace(self, state=MoveState.EXPIRED, reason=NOT_BEGUN_IN_TIME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

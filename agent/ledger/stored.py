@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -20,7 +21,15 @@ from sqlalchemy import Select, select
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, subject_of
 from agent.ledger.errors import NotFound, ProposalExpired, ProposalTampered, WrongState, readable
-from agent.ledger.rows import MoveRow, ProposalRow, StepState, group_of, is_superseded_by
+from agent.ledger.rows import (
+    NOT_BEGUN_IN_TIME,
+    NOT_DECIDED,
+    MoveRow,
+    ProposalRow,
+    StepState,
+    group_of,
+    is_superseded_by,
+)
 from agent.ledger.store.database import Reading, Row, Sight, Transaction
 from agent.ledger.store.schema import among, given, moves, one_of, placements, proposals, steps, value_for
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
@@ -44,6 +53,11 @@ MOVES = select(moves, proposals.c.approved_digest).join_from(moves, proposals, W
 MOVE = MOVES.where(given(moves.c.id))
 SOME_MOVES = MOVES.where(one_of(moves.c.id))
 MOVES_OF_PROPOSAL = MOVES.where(given(moves.c.proposal_id))
+# What time makes of it without an agent -> the state in which it is stored.
+BEFORE_TIME = {
+    ProposalState.EXPIRED: {ProposalState.PROPOSED},
+    ProposalState.FINISHED: {ProposalState.APPROVED},
+}
 _PROPOSAL = select(proposals).where(given(proposals.c.id))
 _SOME_PROPOSALS = select(proposals).where(one_of(proposals.c.id))
 _MOVES_OF_SOME = MOVES.where(one_of(moves.c.proposal_id)).order_by(moves.c.proposal_id, moves.c.ordinal)
@@ -56,6 +70,30 @@ def load_proposals(reading: Reading, query: Select[Any], **values: object) -> It
         ProposalTampered: one of them is not what was stored.
     """
     return (_proposal_row(reading, row) for row in reading.each(query, **values))
+
+
+def stored_states(states: Collection[ProposalState] | None) -> frozenset[ProposalState] | None:
+    """The stored states of proposals that may be in one of these states now; None: of every one."""
+    return None if states is None else frozenset(states).union(*(BEFORE_TIME.get(state, ()) for state in states))
+
+
+def as_they_are(
+    reading: Reading, rows: Iterable[ProposalRow], states: Collection[ProposalState] | None, now: datetime
+) -> Iterator[ProposalRow]:
+    """Proposals as they are at an instant, of those the ones in some states.
+
+    An agent notes what time has ended with its next sample. Until then, and for ever where none runs, the stored state
+    is an older one, which no reader may be shown: what was not decided in time is expired, and finished if none of its
+    approved moves was begun in time. A move by hand may still be found in the catalog, so it keeps its proposal open.
+    """
+    for stored in rows:
+        row = stored.seen_at(now)
+        if row.state is ProposalState.APPROVED and row.proposal.expires_at <= now:
+            ends = {state for (state,) in reading.rows(_STATES_OF_MOVES, proposal_id=row.id)}
+            if ends <= ENDED | {MoveState.APPROVED}:
+                row = replace(row, state=ProposalState.FINISHED, reason=ALL_ENDED)
+        if states is None or row.state in states:
+            yield row
 
 
 def not_there(reading: Reading, what: str, advice: str) -> NotFound:
@@ -214,7 +252,7 @@ _STATES_OF_MOVES = select(moves.c.state).where(given(moves.c.proposal_id))
 
 
 FOR_A_PERSON = "a person carries it out; hotplace looks at the catalog until its approval expires"
-NOT_BEGUN = "not begun in time"
+ALL_ENDED = "every move has ended"
 NOT_SEEN = "the catalog did not show it in its target in time"
 
 
@@ -328,7 +366,7 @@ class StateChanges:
             # Not through load_moves: a proposal whose text was tampered with expires like any other.
             late = [(row.id, row.state == MoveState.HANDED_OVER) for row in overdue if row.proposal_id == number]
             ids = [move for move, _ in late]
-            for by_hand, why in ((False, NOT_BEGUN), (True, NOT_SEEN)):
+            for by_hand, why in ((False, NOT_BEGUN_IN_TIME), (True, NOT_SEEN)):
                 of_it = [move for move, handed in late if handed is by_hand]
                 if of_it:
                     values = {"state": MoveState.EXPIRED, "reason": why, "updated_at": self._clock.now()}
@@ -336,7 +374,7 @@ class StateChanges:
             self._chain.append(transaction, "moves.expired", subject_of("proposal", number), moves=ids)
             state = transaction.scalar(_STATE, id=number)
             if state == ProposalState.PROPOSED:
-                self.set_proposal(transaction, number, ProposalState.EXPIRED, "not decided in time")
+                self.set_proposal(transaction, number, ProposalState.EXPIRED, NOT_DECIDED)
             self.finish_if_ended(transaction, number)
         return len(overdue)
 
@@ -347,7 +385,7 @@ class StateChanges:
         if state not in OPEN_PROPOSALS or not states <= ENDED:
             return
         if state == ProposalState.APPROVED:
-            self.set_proposal(transaction, number, ProposalState.FINISHED, "every move has ended")
+            self.set_proposal(transaction, number, ProposalState.FINISHED, ALL_ENDED)
         else:
             self.set_proposal(transaction, number, ProposalState.REJECTED, "all struck")
 

@@ -144,6 +144,7 @@ TAKEN_BACK = frozenset({S.UNDO_PROPOSED, S.UNDONE})  # by an undo that is done, 
 NOT_REACHED = frozenset({S.FAILED, S.SKIPPED})  # approved, not withdrawn, and ended without its target
 WITHDRAWN = frozenset({S.REJECTED, S.EXPIRED, S.SUPERSEDED, S.CANCELLED})  # its statements are of no use to a reader
 EXPIRABLE = frozenset({S.PROPOSED, S.APPROVED, S.HANDED_OVER})  # hotplace has done nothing for it yet
+READ_AS_EXPIRED = EXPIRABLE - {S.HANDED_OVER}  # once it is too late to begin, before the agent has said so
 STATE_WHEN_DROPPED = {
     S.PROPOSED: S.REJECTED,
     S.APPROVED: S.CANCELLED,

@@ -213,5 +213,7 @@ def _how_sure(proposal: Proposal, moves: Sequence[ProposedMove]) -> Iterator[str
             yield f"wider, as {', '.join(forecast.assumed)}"
     elif proposal.wait_saved_low_per_hour is not None:
         yield "by waits that were measured, with the interval in which the outcome should lie"
+    elif proposal.is_undo:
+        yield "without intervals: as long as the moves took or were predicted to take, and as much as they were to save"
     else:
         yield "not known: no interval was computed"

@@ -89,6 +89,7 @@ class Effect:
     times_after: float = math.inf  # and after
     greatest_rise: float = 0.0  # of the logarithm, over as long a time without a move
     beside: Effect | None = None  # beyond what reads of what did not move show as well; None: not known
+    half: Effect | None = None  # over the first half of the time after, where the whole would be harm by itself
 
     @property
     def change(self) -> float:
@@ -125,15 +126,20 @@ def effect_of(
     """
     noise = lasting_noise(history)
     effect = estimate(before, after, seed, noise, may_hurt=noise is not None)
-    if effect is None or control is None:
+    if effect is None:
+        return None
+    if control is not None:
+        was, now, days = (control.beside(each) for each in (before, after, history))
+        beside = (
+            _estimate_amid(was, now, days, seed),
+            _estimate_amid(was.without_control(), now.without_control(), days.without_control(), seed),
+        )
+        found = [each for each in beside if each is not None]
+        if len(found) == len(beside):
+            return replace(effect, beside=min(found, key=lambda each: each.log_change))
+    if not _is_harm(effect, last=True):
         return effect
-    was, now, days = (control.beside(each) for each in (before, after, history))
-    beside = (
-        _estimate_amid(was, now, days, seed),
-        _estimate_amid(was.without_control(), now.without_control(), days.without_control(), seed),
-    )
-    found = [each for each in beside if each is not None]
-    return effect if len(found) < len(beside) else replace(effect, beside=min(found, key=lambda each: each.log_change))
+    return replace(effect, half=estimate(before, after.rows(slice(len(after) // 2)), seed, noise))
 
 
 def _estimate_amid(before: Evidence, after: Evidence, history: Evidence, seed: int) -> Effect | None:
@@ -272,6 +278,9 @@ SURE_OF_TWO = 0.999
 # A rise must be so many times the greatest without a move: of noise that lasts for hours few spells were seen, and
 # where these happened to be small, so are its length and error that were estimated from them.
 PLACEBO = 2.0
+# Where no control is known, harm must be there in the first half of the time after as well: moves hurt from the start,
+# a neighbour comes when it comes.
+HALF_SURE = 0.99
 LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
 
 
@@ -289,7 +298,13 @@ def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
 
 
 def _is_harm(effect: Effect, *, last: bool) -> bool:
-    """Whether a rise of the wait for the same work is sure by itself."""
+    """Whether a rise of the wait for the same work is sure by itself, and not shown as well by what did not move."""
+    if effect.beside is not None and effect.beside.change < LEAST_CHANGE:
+        # A neighbour whose load comes and goes is no noise of a steady kind: of three days, four or five of its spells
+        # are known, and a time with two more looks like harm. Statements that read nothing of what moved have the same.
+        return False
+    if effect.half is not None and effect.half.ends(HALF_SURE)[0] <= 0:
+        return False
     each = SURE if effect.beside is None else SURE_OF_TWO
     low, _ = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else each)
     return low > 0 and effect.change >= LEAST_CHANGE and is_no_noise(effect)

@@ -21,7 +21,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import decision_of_proposal
 from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
-from agent.moving.effect import Effect, is_harm_beside, verdict_of
+from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, is_harm_beside, verdict_of
 from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import decision_from_arrays
 from agent.planning.situation import rows_of_keys
@@ -322,7 +322,8 @@ def _sentence(
         f"read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} ({(now - was) / was:+.0%})"
     )
     if effect is None:
-        went = f"{verdict}: too few intervals were seen to correct for changes of the work; plainly, {plain}"
+        least = f"{LEAST_BEFORE} intervals before the moves or {LEAST_AFTER} after"
+        went = f"{verdict}: fewer than {least} were seen, too few to correct for changes of the work; plainly, {plain}"
     else:
         low, high = effect.ends()
         went = (

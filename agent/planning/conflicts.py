@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import combinations
 
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.answers.decisions import ConflictWith
 from agent.model.proposals import ProposedMove
-from agent.model.states import OPEN_PROPOSALS, OUTSTANDING, ProposalState
+from agent.model.states import OPEN_PROPOSALS, OUTSTANDING
 from connectors.model.formatting import format_bytes
 
 NAMED = 3  # units that a sentence names
@@ -55,16 +54,17 @@ class _Rest:
         return dict(sums)
 
 
-def conflicts_of(ledger: Ledger, database: str, now: datetime) -> tuple[Conflict, ...]:
+def conflicts_of(ledger: Ledger, database: str) -> tuple[Conflict, ...]:
     """Every pair of open proposals of a database that stand in each other's way, by number.
 
     Room is that of the last plan; where none is stored, only units and drained spaces are compared.
     """
-    found = ledger.proposals.each(database=database, states=OPEN_PROPOSALS)
-    rows = [row for row in found if row.state is ProposalState.APPROVED or row.proposal.expires_at > now]
+    rows = ledger.proposals.rows(database=database, states=OPEN_PROPOSALS)
     if len(rows) < 2:
         return ()
-    return find_conflicts([(row, ledger.moves.rows(proposal_id=row.id)) for row in rows], _rooms(ledger, database))
+    return find_conflicts(
+        [(row, ledger.moves.as_they_are(proposal_id=row.id)) for row in rows], _rooms(ledger, database)
+    )
 
 
 def _rooms(ledger: Ledger, database: str) -> dict[str, int]:

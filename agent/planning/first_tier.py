@@ -29,13 +29,14 @@ def next_step(database: DatabaseConfig) -> str:
     if not first.spaces:
         return f"name the space where the tables lie below the spaces of {first.name}; hotplace doctor lists all spaces"
     tier = database.planned_tiers[0].name if database.planned_tiers else USUAL
-    return f"what faster storage would save: {_sizing(database.planned_tiers)}; {how_to_use(tier)}"
+    return f"what faster storage would save: {_sizing(database.planned_tiers)}; {how_to_use(database, tier)}"
 
 
 def _sizing(planned: tuple[TierConfig, ...]) -> str:
     return "hotplace sizing" if planned else f"hotplace sizing --tier {USUAL} --size 500GiB"
 
 
-def how_to_use(tier: str) -> str:
-    """How new storage comes to be used, once it is mounted."""
-    return f"once it is mounted: hotplace space create NAME --location FOLDER, and name it below the spaces of {tier}"
+def how_to_use(database: DatabaseConfig, tier: str) -> str:
+    """How new storage comes to be used, once it is there."""
+    made = database.engine_record.new_space(database.connection)
+    return f"{made}, and name it below the spaces of {tier}"

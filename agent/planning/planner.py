@@ -100,6 +100,7 @@ def make_planning(
     time_limit_seconds: float = math.inf,
     trace: HeatView | None = None,
     as_it_looks: bool = False,
+    mover_side: Connector | None = None,
 ) -> Planning:
     """The best plan that the engine can carry out. Asks for exact sizes and routes of the planned bundles only.
 
@@ -113,6 +114,7 @@ def make_planning(
         time_limit_seconds: the copies of the plan take no longer.
         trace: rank by this in place of the heat; it was chosen by hand, so no minimum length applies.
         as_it_looks: take what was seen for sure, however little it is: not to be proposed.
+        mover_side: of the account that moves, asked what it may; None: it may what its moves take.
 
     Raises:
         ConnectorError: the engine did not answer.
@@ -200,7 +202,7 @@ def make_planning(
                 continue
         return Planning(
             situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole),
-            routes=tuple(for_its_carrier(route, database) for route in routes), costs=costs, made_at=now, pins=pins,
+            routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now, pins=pins,
             plain=plain and not ranges, purpose=purpose_of(wanted), work=database.engine_record.work,
             apart=(situation, plan) if ranges else None,
         )  # fmt: skip

@@ -91,6 +91,7 @@ def _speed_of(shown: TierShown) -> TierSpeed:
         write_seconds=0.0,
         measured=shown.measured,
         by_default=shown.source == "default",
+        estimated=shown.source == "estimated",
         least_read_seconds=shown.least_read_seconds or 0.0,
         most_read_seconds=shown.most_read_seconds or 0.0,
         servers=Servers(

@@ -10,12 +10,13 @@ Moves that one statement can do together become one; other moves that rewrite th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 
 from agent.config.models import DatabaseConfig
-from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, NotRecorded
+from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, HotplaceError, KnowsRightsToMove, NotRecorded
 from connectors.kit.registry import find_engine
 from connectors.kit.templates import StatementTemplate
 from connectors.model.moves import Bundle, ByHand, NoRoute, Route, SplitsTables, UnitKind
@@ -240,17 +241,40 @@ def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _
 BY_HAND = "by_hand is set for this database: people carry moves out, and hotplace sends no statement"
 
 
-def for_its_carrier(route: Route, database: DatabaseConfig) -> Route:
+def for_its_carrier(route: Route, database: DatabaseConfig, mover_side: Connector | None = None) -> Route:
     """The route for who carries moves of the database out; one that its engine leaves to a person stays as it is.
 
     Of a route that was stored for another carrier, and of its way back, statements by hand are made again.
+
+    Args:
+        route: as the engine offers it.
+        database: its configuration.
+        mover_side: of the account that would carry it out: what that may not, a person does; None: not asked.
     """
     of_engine = route.by_hand is not None and route.by_hand.because != BY_HAND
     if of_engine or not route.steps:
         return route
-    if not database.by_hand:
-        return replace(route, by_hand=None)
-    return route.by_a_person(BY_HAND, find_engine(database.engine).client)
+    client = find_engine(database.engine).client
+    if database.by_hand:
+        return route.by_a_person(BY_HAND, client)
+    lacking = "" if mover_side is None else _lacking_rights(mover_side, route)
+    return route.by_a_person(lacking, client) if lacking else replace(route, by_hand=None)
+
+
+def _lacking_rights(mover_side: Connector, route: Route) -> str:
+    """Who does not answer may have every right, and whoever plans need not know its password."""
+    if isinstance(mover_side, KnowsRightsToMove):
+        with suppress(HotplaceError):
+            return mover_side.lacking_rights(route)
+    return ""
+
+
+def carried_as(done: Route, back: Route, database: DatabaseConfig) -> Route:
+    """The way back of a move, for a person too where the account that moves might not carry out the way there."""
+    hand = done.by_hand
+    if hand is None or hand.because == BY_HAND or back.by_hand is not None or not back.steps:
+        return back
+    return back.by_a_person(hand.because, find_engine(database.engine).client)
 
 
 def derives(connector: Connector, route: Route, template: StatementTemplate | None, now: datetime) -> bool:

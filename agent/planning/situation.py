@@ -27,14 +27,15 @@ from agent.sampling.experience import keys_that_gave_way
 from agent.sampling.picture import Picture
 from agent.sampling.prediction_errors import past_predictions
 from connectors.model.moves import find_container
-from connectors.model.observation import F64, I8, I64, NO_WIDE, Catalog, Space
-from policies.evidence.capacity import with_growth, with_reserved
+from connectors.model.observation import F64, I8, I64, NO_WIDE, Catalog, Space, UnitTable
+from policies.evidence.capacity import room_bytes, with_growth, with_reserved
 from policies.evidence.prices import cool_down_left, owed_seconds, with_bounded_waits
 from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours, paced_by_hours
 from policies.model.confidence import OUTCOMES, Foretold, PastForecast
-from policies.model.moves import learn_errors
+from policies.model.moves import MoveReason, learn_errors
 from policies.model.plan import Situation
 from policies.model.settings import Pin, PolicySettings
+from policies.placement.balancer import TOLERATED
 
 LIMIT_OUTCOMES = 5  # that are looked through for a limit which is no tier's, and for who asks
 NOTED_RATIO = 0.1  # by which the time outside reads must have grown
@@ -68,15 +69,24 @@ def situation_of(
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
+    found = with_full_spaces(picture.storage.spaces, ledger, database, now)
+    spaces, growth = _without_closed_spaces(found, ledger, database.name), None
+    ahead = seconds_to_next_plan(database, now)
+    if picture.growth is not None and picture.growth.rate.any():
+        growth = picture.growth.within(ahead)
+        spaces = with_growth(spaces, units, growth)
     cooling, owed = np.zeros(len(units)), None
     moved = ledger.moves.last_moved(database.name)
     if moved:
         since = _seconds_since(units.key, moved, now)
         earned = np.zeros(len(units)) if picture.earned is None else picture.earned
         lately = now - timedelta(seconds=settings.cool_down_seconds)
-        gave_way = keys_that_gave_way(ledger.moves.sent_statements(database.name, lately))
+        sent = ledger.moves.sent_statements(database.name, lately)
         free = np.zeros(len(units), dtype=np.bool_)
-        free[list(rows_of_keys(units.key, gave_way).values())] = True
+        free[list(rows_of_keys(units.key, keys_that_gave_way(sent)).values())] = True
+        left = np.array([*rows_of_keys(units.key, keys_that_gave_way(sent, MoveReason.GROWTH)).values()], np.int64)
+        upper = [space for space, tier in zip(spaces, tier_of_space, strict=True) if tier == 0]
+        free[left] = _is_room_for(left, units, growth, upper, settings)
         came_up = tier_of_space[units.space] == 0
         cooling = cool_down_left(
             since, earned, came_up, free, units.size_bytes, picture.work, settings, picture.dearest
@@ -85,12 +95,6 @@ def situation_of(
         # may be hot again within hours, and small ones would go to and fro.
         yields = came_up & (False if picture.in_series is None else picture.in_series)
         owed = owed_seconds(earned, yields, units.size_bytes, picture.work, settings)
-    found = with_full_spaces(picture.storage.spaces, ledger, database, now)
-    spaces, growth = _without_closed_spaces(found, ledger, database.name), None
-    ahead = seconds_to_next_plan(database, now)
-    if picture.growth is not None and picture.growth.rate.any():
-        growth = picture.growth.within(ahead)
-        spaces = with_growth(spaces, units, growth)
     outcomes = [row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)]
     work = ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)
     situation = Situation(
@@ -116,6 +120,18 @@ def situation_of(
         past_forecasts=past_forecasts(outcomes),
     )
     return with_bounded_waits(situation, settings)
+
+
+def _is_room_for(
+    rows: I64, units: UnitTable, growth: I64 | None, spaces: Iterable[Space], settings: PolicySettings
+) -> bool:
+    """Whether what left for growth may come back, all of it: half of the head-room has to be free besides.
+
+    As much as growth may take before something leaves: with less they would leave again with the next plan.
+    """
+    needed = int(units.size_bytes[rows].sum()) + (0 if growth is None else int(growth[rows].sum()))
+    rooms = [room_bytes(space, settings.head_room_ratio * (1.0 + TOLERATED)) for space in spaces]
+    return all(room is not None for room in rooms) and sum(room or 0 for room in rooms) >= needed
 
 
 def elsewhere_alone(outcomes: Iterable[Outcome]) -> float:

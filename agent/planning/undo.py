@@ -19,6 +19,7 @@ from agent.ledger.rows import MoveRow, StepRow
 from agent.model.proposals import UNDO, WAY_BACK, CannotUndo, Proposal, ProposedMove, purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.new_space import route_of_dropping
+from agent.planning.routing import carried_as
 from agent.planning.single_moves import put_back, route_of_rejoining
 from agent.planning.situation import rows_of_keys
 from agent.planning.template_proposals import unweighed_proposal
@@ -54,7 +55,7 @@ def propose_undo(
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
     room, steps = _rooms(catalog, database), ledger.moves.steps_of([row.id for row in rows])
     moves = tuple(
-        _back(ordinal, row, route, steps[row.id])
+        _back(ordinal, row, carried_as(row.move.route, route, database), steps[row.id])
         for ordinal, (row, route) in enumerate(_routes_back(backwards, catalog, connector, room), start=1)
     )
     purpose = purpose_of_undo(row.id for row in rows)

@@ -150,18 +150,19 @@ def turnover_ratio_of(
     return turned_over(gone, per_week) if capacity > 0 else 0.0
 
 
-def keys_that_gave_way(sent: Iterable[SentRow]) -> set[str]:
+def keys_that_gave_way(sent: Iterable[SentRow], reason: MoveReason = MoveReason.MAKE_ROOM) -> set[str]:
     """Units that a plan moved last to make room for others; not those that a person, a pin or an undo sent down.
 
     Args:
         sent: statements in the order they were sent.
+        reason: ``GROWTH`` for those that left for what is expected to grow.
     """
     found: set[str] = set()
     for row in sent:
         if row.move_state in CARRIED_OUT:
             keys = row.move.route.bundle.unit_keys
             # In the order they were sent: the last move of a unit says why it is where it is.
-            found = found.union(keys) if row.move.reason == MoveReason.MAKE_ROOM else found.difference(keys)
+            found = found.union(keys) if row.move.reason == reason else found.difference(keys)
     return found
 
 

@@ -40,7 +40,7 @@ from agent.sampling.trace import Tracer, traced_heat
 from connectors.kit.contract import Clock, Connector, ConnectorError, NotRecorded, Retry
 from connectors.kit.statements import ReadsStatements, StatementCounters
 from connectors.model.formatting import format_seconds
-from connectors.model.observation import F64, I64, Catalog, Demand, Interval, RoleFigures, Sample, Signal
+from connectors.model.observation import F64, I64, Catalog, Coverage, Demand, Interval, RoleFigures, Sample, Signal
 from policies.evidence.capacity import GrowthState
 from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import DeviceState
@@ -65,6 +65,7 @@ class Cycle:
     taken_at: datetime
     units: int
     unread_units: int  # of them, whose counters were too many to be read this time
+    coverage: Coverage | None  # how much was read, where all were too many; None: all were read
     server_seconds: float
     seconds: float  # the whole cycle by the agent's clock
     sentence: str
@@ -192,6 +193,7 @@ class Sampler:
             taken_at=sample.taken_at,
             units=len(self.catalog.units),
             unread_units=unread,
+            coverage=sample.coverage,
             server_seconds=sample.server_seconds,
             seconds=self._clock.monotonic() - started,
             sentence=sentence,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 
 from agent.config.models import DatabaseConfig
 from agent.ledger.errors import Untrusted
@@ -27,7 +27,7 @@ from agent.service.leasing import Leasing
 from agent.service.observing import Observing
 from agent.service.sending import facts_of
 from agent.service.snapshot import Snapshot
-from connectors.kit.contract import Clock, Connector
+from connectors.kit.contract import Clock, Connector, HotplaceError, KnowsRightsToMove
 
 log = EventLog(__name__)
 ASK_AGAIN_SECONDS = 15.0  # whether anything may be sent, for all that show it; each statement asks for itself
@@ -101,6 +101,24 @@ class Acting:
     def rights_side(self) -> Connector | None:
         """The connector whose account's rights decide about a move; None in a dry run, where it is not connected."""
         return None if self._dry_run else self.connector
+
+    @contextmanager
+    def asking_rights(self) -> Iterator[Connector | None]:
+        """A connector of its own over the account that moves, for a plan; None where nobody asks what that may.
+
+        Not ``connector``: plans are made while moves run, and a connector is used from one thread at a time.
+        """
+        database = self._database
+        if self._dry_run or database.by_hand or not isinstance(self._observing.connector, KnowsRightsToMove):
+            yield None
+            return
+        try:
+            connector = database.connect_mover_side(self._clock)
+        except HotplaceError:  # then nothing is known of its rights
+            yield None
+            return
+        with closing(connector):
+            yield connector
 
     @property
     def executor(self) -> Executor:

@@ -91,7 +91,7 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
     return NoticeFacts(
         database=snapshot.database,
         now=now,
-        waiting=snapshot.waiting,
+        waiting=snapshot.undecided_at(now),
         ended=ended,
         hurt=hurt,
         closed_rules=closed,

@@ -26,7 +26,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.store.schema import HEAD
 from agent.model.signatures import SignatureInvalid, Signers
 from agent.planning.first_tier import next_step, what_is_missing
-from agent.service.heard import daemon_of
+from agent.service.heard import DaemonState, daemon_of
 from agent.service.sending import Hindrance, Sending, SendingFacts, judge, look_from_outside
 from connectors.kit.contract import (
     AuthenticationFailed,
@@ -138,12 +138,27 @@ def sending_findings(config: Config, database: DatabaseConfig, clock: Clock) -> 
                 return
             daemon = daemon_of(ledger, database, now)
             yield _sending_finding(look_from_outside(ledger, database, daemon, now, dry_run=config.dry_run))
+            yield from reading_findings(daemon)
     except LedgerTooNew as error:
         yield _sending_finding(judge(replace(known, newer=str(error)), now))
     except AWAY as error:
         yield _sending_finding(judge(replace(known, ledger_error=str(error)), now))
     except HotplaceError as error:
         yield Finding.error("sending", str(error), error.advice)
+
+
+def reading_findings(daemon: DaemonState) -> Iterator[Finding]:
+    """How much of the catalog the daemon sees, where reading the counters of all units takes too long."""
+    found = None if daemon.status is None else daemon.status.units_read
+    if not daemon.alive or found is None:
+        return
+    remedy = (
+        "Nothing has to be done: units that sessions wait for are read each time, and what was not read is not taken "
+        "for cold. To see all of it each time, sample less often (sample_every), or find out why the server takes so "
+        "long to read its counters."
+    )
+    values = {name: f"{getattr(found, name):.0f}" for name in ("units", "read", "never", "oldest_seconds")}
+    yield (Finding.warning if found.never else Finding.info)("units_unread", found.sentence, remedy, values=values)
 
 
 def _sending_finding(sending: Sending) -> Finding:

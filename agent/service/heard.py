@@ -13,7 +13,7 @@ from agent.config.models import STALE_SAMPLES, DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.answers.kind import keys_of
-from agent.model.answers.watching import DaemonStatus, JobShown, RoomOfSpace, ServerChangeShown
+from agent.model.answers.watching import DaemonStatus, JobShown, RoomOfSpace, ServerChangeShown, UnitsRead
 from agent.model.units_of_measure import format_when
 from agent.planning.read_times import stored_tier
 from agent.service.process import start_of
@@ -96,12 +96,13 @@ def _is_process(pid: int, start: str, *, within: bool) -> bool:
 def daemon_status_of(stored: Mapping[str, Any]) -> DaemonStatus:
     """What a daemon stored as ``agent.service.snapshot.status_document``; None for what its version did not write."""
     last, rooms, tiers = (stored.get(name) for name in ("last_sample", "spaces", "tiers"))
-    jobs, changes = stored.get("jobs"), stored.get("server_changes")
+    jobs, changes, units_read = (stored.get(name) for name in ("jobs", "server_changes", "units_read"))
     read = {
         "at": datetime.fromisoformat(stored["at"]) if "at" in stored else None,
         "last_sample": None if last is None else datetime.fromisoformat(last),
         "spaces": None if rooms is None else tuple(_read(RoomOfSpace, room) for room in rooms),
         "tiers": None if tiers is None else tuple(map(stored_tier, tiers)),
+        "units_read": None if units_read is None else _read(UnitsRead, units_read),
         "jobs": None if jobs is None else tuple(_read(JobShown, _with_instants(job, JOB_INSTANTS)) for job in jobs),
         "server_changes": None
         if changes is None

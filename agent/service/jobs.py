@@ -33,7 +33,7 @@ from agent.service.process import return_free_blocks, smaller_blocks_returned
 from agent.service.schedule import next_turn, on_grid, place_in_row, young_plans
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
-from connectors.kit.contract import Clock, ConnectorError, HotplaceError, LeaseHeld
+from connectors.kit.contract import Clock, ConnectorError, HotplaceError, LeaseHeld, PrivilegeMissing
 from connectors.kit.sessions import interruptible
 
 log = EventLog(__name__)
@@ -341,10 +341,16 @@ class Jobs:
     def look(self, watch: Watch) -> bool:
         """Look into large hot units, if that is due; whether it was.
 
+        A login that may not look is no failure: looks are an extra, and ``doctor`` says what they need.
+
         Raises:
             HotplaceError: the database did not answer.
         """
-        return watch.observing.look_at_blocks()
+        try:
+            return watch.observing.look_at_blocks()
+        except PrivilegeMissing as error:
+            log.info("looks into no table", database=watch.database.name, why=str(error), see="hotplace doctor")
+            return False
 
     def run_upkeep(self, job: Callable[[], None], watches: Iterable[Watch]) -> None:
         """Run a job that concerns the ledger and no database: ``fold``, ``anchor``.

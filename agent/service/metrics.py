@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import COUNTED
+from agent.model.states import COUNTED, ProposalState
 from agent.planning.ranking import UnitStanding
 from agent.service.sending import Hindrance
 from agent.service.snapshot import Snapshot
@@ -80,8 +80,8 @@ class AgentCollector(Collector):
         yield _idle_rules(snapshots)
         yield from _waits(snapshots)
         yield from _roles(snapshots)
-        yield from _plans(snapshots)
-        yield from _time_to_decide(snapshots)
+        yield from _plans(snapshots, self._now())
+        yield from _time_to_decide(snapshots, self._now())
         yield from _leftovers(snapshots)
         yield _foreground(snapshots)
         yield from _outcomes(snapshots)
@@ -123,6 +123,16 @@ class AgentCollector(Collector):
             "Units whose counters the last sample did not read, because reading all of them takes too long.",
             labels=DATABASE_LABELS,
         )
+        never = GaugeMetricFamily(
+            "hotplace_units_never_read",
+            "Units whose counters no sample has read yet, because reading all of them takes too long.",
+            labels=DATABASE_LABELS,
+        )
+        oldest = GaugeMetricFamily(
+            "hotplace_oldest_reading_seconds",
+            "Seconds since the counters of some unit were read, of all that ever were; 0 where each sample reads all.",
+            labels=DATABASE_LABELS,
+        )
         for snapshot in snapshots:
             labels = _labels(snapshot)
             up.add_metric(labels, float(snapshot.is_up(self._now())))
@@ -134,7 +144,10 @@ class AgentCollector(Collector):
                 cycle.add_metric(labels, snapshot.cycle.seconds)
                 units.add_metric(labels, snapshot.cycle.units)
                 unread.add_metric(labels, snapshot.cycle.unread_units)
-        yield from (up, age, cycle, cycles, failures, server, units, unread)
+                coverage = snapshot.cycle.coverage
+                never.add_metric(labels, coverage.never if coverage else 0)
+                oldest.add_metric(labels, coverage.oldest_seconds if coverage else 0.0)
+        yield from (up, age, cycle, cycles, failures, server, units, unread, never, oldest)
 
 
 def _sending(snapshots: list[Snapshot], now: datetime) -> Metric:
@@ -312,7 +325,7 @@ def _foreground(snapshots: list[Snapshot]) -> Metric:
     return family
 
 
-def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
+def _plans(snapshots: list[Snapshot], now: datetime) -> Iterator[Metric]:
     """What the last plan is worth, and what became of moves."""
     saved = GaugeMetricFamily(
         "hotplace_plan_saved_waiting_sessions", "Waiting sessions that the last plan would save.", labels=("database",)
@@ -365,8 +378,9 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             running.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.ratio)
         if snapshot.running is not None and snapshot.running.left_seconds is not None:
             left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
-        for state, count in (snapshot.proposals or {}).items():
-            proposals.add_metric([snapshot.database, state], count)
+        if snapshot.approved is not None:
+            proposals.add_metric([snapshot.database, ProposalState.PROPOSED], len(snapshot.undecided_at(now)))
+            proposals.add_metric([snapshot.database, ProposalState.APPROVED], snapshot.approved)
         # From 0 on: a counter that appears with its first move already at 1 shows no increase, and an alert on
         # increases misses just the first failure.
         for state in COUNTED:
@@ -377,7 +391,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     yield from (saved, missed, proposals, moves, moved, running, left, halfway, trusted, answers, spooled)
 
 
-def _time_to_decide(snapshots: list[Snapshot]) -> Iterator[Metric]:
+def _time_to_decide(snapshots: list[Snapshot], now: datetime) -> Iterator[Metric]:
     """Since when and until when the most urgent proposal without a decision can be decided; no row without one."""
     created = GaugeMetricFamily(
         "hotplace_proposal_created_timestamp_seconds",
@@ -390,9 +404,10 @@ def _time_to_decide(snapshots: list[Snapshot]) -> Iterator[Metric]:
         labels=("database",),
     )
     for snapshot in snapshots:
-        if snapshot.undecided is not None:
-            created.add_metric([snapshot.database], snapshot.undecided.created_at.timestamp())
-            expires.add_metric([snapshot.database], snapshot.undecided.expires_at.timestamp())
+        if waiting := snapshot.undecided_at(now):
+            first = min(waiting, key=lambda each: each.expires_at)
+            created.add_metric([snapshot.database], first.created_at.timestamp())
+            expires.add_metric([snapshot.database], first.expires_at.timestamp())
     yield from (created, expires)
 
 

@@ -277,7 +277,8 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
         yield _notice(facts, NoticeEvent.FAILED, f"{ended.number}", sentence, "hotplace history", ended.at)
     for late in facts.expired:
         what = f"{late.moves} approved move{'' if late.moves == 1 else 's'}"
-        sentence = f"{facts.database}: {what} of proposal {late.proposal} expired before they began"
+        they = "it" if late.moves == 1 else "they"
+        sentence = f"{facts.database}: {what} of proposal {late.proposal} expired before {they} began"
         sentence += f": {late.why}" if late.why else ""
         key = f"{late.proposal} {late.at.isoformat()}"
         yield _notice(facts, NoticeEvent.EXPIRED, key, sentence, f"hotplace show {late.proposal}", late.at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import socket
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,10 @@ from typing import Any, Self, TypeVar
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import mapping_of
-from agent.model.answers.watching import JobShown, ServerChangeShown
+from agent.model.answers.watching import JobShown, ServerChangeShown, UnitsRead
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
-from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
+from agent.model.states import MoveState, ProposalState
 from agent.moving.leftovers import Leftover
 from agent.moving.progress import RunningMove
 from agent.planning.ranking import UnitStanding
@@ -26,12 +27,14 @@ from agent.service.notifier import Waiting
 from agent.service.process import start_of
 from agent.service.sending import Sending, SendingFacts, judge, said_by_agent
 from agent.service.server_facts import ServerChange
-from connectors.model.observation import Identity, RoleFigures
+from connectors.model.observation import Coverage, Identity, RoleFigures
 from policies.evidence.prices import is_measured, waited_seconds
-from policies.model.plan import Plan
+from policies.model.moves import missed_wait_ratio
+from policies.model.plan import Plan, SavingLimit
 
 FAILS_SECONDS = 900.0  # of a job, before a notice is sent; as the alert HotplaceJobFails has it
 SLOW_CYCLE_SECONDS = 5.0  # what a cycle may take however often there is one
+_SCRAPES = threading.Lock()  # several may come at once, and one works out what the others read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +43,20 @@ class Worth:
 
     wait_per_hour: float
     wait_saved_per_hour: float
-    missed_wait_ratio: float  # share of all read wait
+    limit: SavingLimit  # of the plan: takes time to work out, and of a plan without moves only metrics read it
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """The figures of a plan."""
-        return cls(
-            wait_per_hour=plan.wait_per_hour,
-            wait_saved_per_hour=plan.wait_saved_per_hour,
-            missed_wait_ratio=plan.missed_wait_ratio,
-        )
+        # A proposal states the bound, and is made while a scrape may come: worked out before either can.
+        limit = SavingLimit(plan.limit.per_hour) if plan.moves else plan.limit
+        return cls(wait_per_hour=plan.wait_per_hour, wait_saved_per_hour=plan.wait_saved_per_hour, limit=limit)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """How long a proposal can be decided upon."""
-
-    created_at: datetime
-    expires_at: datetime
+    @property
+    def missed_wait_ratio(self) -> float:
+        """Share of all read wait that the best possible plan might save and this one does not."""
+        with _SCRAPES:
+            return missed_wait_ratio(self.wait_per_hour, self.limit.per_hour, self.wait_saved_per_hour)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +128,8 @@ class Snapshot:
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
-    proposals: Mapping[str, int] | None = None  # state -> how many are open
-    waiting: tuple[Waiting, ...] = ()  # proposals that wait for a decision
-    undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
+    approved: int | None = None  # proposals that are approved and have not ended; None: not counted yet
+    waiting: tuple[Waiting, ...] = ()  # proposals that waited for a decision when they were counted
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
     undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start
     last_outcome: Outcome | None = None  # undos left out
@@ -181,16 +179,17 @@ class Snapshot:
             self.last_outcome = outcome
 
     def count_proposals(self, rows: Sequence[ProposalRow]) -> None:
-        """Note how many proposals are open, and until when the most urgent one can be decided.
+        """Note which proposals are open.
 
         Args:
             rows: the open ones.
         """
-        self.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN_PROPOSALS}
-        undecided = [row for row in rows if row.state is ProposalState.PROPOSED]
-        self.waiting = tuple(_waiting_of(row) for row in undecided)
-        first = min((row.proposal for row in undecided), key=lambda proposal: proposal.expires_at, default=None)
-        self.undecided = None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+        self.approved = sum(row.state is ProposalState.APPROVED for row in rows)
+        self.waiting = tuple(_waiting_of(row) for row in rows if row.state is ProposalState.PROPOSED)
+
+    def undecided_at(self, now: datetime) -> tuple[Waiting, ...]:
+        """Proposals that wait for a decision at an instant: one may have expired since they were counted."""
+        return tuple(each for each in self.waiting if each.expires_at > now)
 
 
 _K = TypeVar("_K")
@@ -235,12 +234,21 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "last_sample": cycle.taken_at.isoformat() if cycle else None,
         "last_cycle": cycle.sentence if cycle else None,
         "units": cycle.units if cycle else 0,
+        "units_read": None if cycle is None or cycle.coverage is None else _plain(_units_read(cycle.coverage)),
         "sample_seconds": snapshot.sample_seconds if math.isfinite(snapshot.sample_seconds) else None,
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
         "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
         "tiers": [] if snapshot.storage is None else [mapping_of(each) for each in tiers_shown(snapshot.storage.tiers)],
     }
+
+
+def _units_read(coverage: Coverage) -> UnitsRead:
+    """How much was read, as answers have it."""
+    return UnitsRead(
+        units=coverage.units, read=coverage.read, never=coverage.never, oldest_seconds=coverage.oldest_seconds,
+        sentence=f"reading all counters takes too long: {coverage.sentence}",
+    )  # fmt: skip
 
 
 def _jobs_shown(jobs: Mapping[str, JobHealth]) -> tuple[JobShown, ...]:

@@ -203,10 +203,11 @@ class Watch:
                 raise NothingTraced(
                     f"nothing was traced of {self.database.name}", advice="hotplace trace on begins to collect."
                 )
-            planning = make_planning(
-                picture, self.database, self.connector, self._ledger, now,
-                mode=mode, time_limit_seconds=time_limit_seconds, trace=trace,
-            )  # fmt: skip
+            with self.acting.asking_rights() as mover_side:
+                planning = make_planning(
+                    picture, self.database, self.connector, self._ledger, now,
+                    mode=mode, time_limit_seconds=time_limit_seconds, trace=trace, mover_side=mover_side,
+                )  # fmt: skip
             # A plan in another mode answers one question of a person; stored, it would change what metrics and later
             # commands say of the daily plan.
             if mode is not None:
@@ -235,9 +236,11 @@ class Watch:
             picture = self.sampler.picture()
             if planning.plan.moves or picture is None:
                 return None
-            looks = make_planning(
-                picture, self.database, self.connector, self._ledger, planning.made_at, as_it_looks=True
-            )
+            with self.acting.asking_rights() as mover_side:
+                looks = make_planning(
+                    picture, self.database, self.connector, self._ledger, planning.made_at,
+                    as_it_looks=True, mover_side=mover_side,
+                )  # fmt: skip
             proposal = self.proposal(looks)
             return None if proposal is None else prospect_of(looks, proposal, planning.settings)
 

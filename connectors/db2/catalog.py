@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from connectors.db2.names import Key, Part, bundle_number, physical_id, whole_name
+from connectors.db2.names import NO_TABLES, Key, Name, Part, Tables, bundle_number, physical_id, whole_name
 from connectors.db2.sessions import ReadSession, Row
 from connectors.db2.space_move import containers_of, paths_of
 from connectors.db2.storage import NEVER_TOUCHED, ServerStorage, TableSpace, read_storage
 from connectors.model.moves import UnitKind
 from connectors.model.observation import I32, I64, NO_PARENT, NO_WIDE, Catalog, Space, UnitTable
-
-Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,7 @@ class Unit:
     home: int  # number of its table space
     parent: int
     bundle: int
+    table: Name  # that it is, or belongs to
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,10 @@ class Homes:
 
     physical_id: I64
     space: I64
+    tables: Tables = NO_TABLES
+
+
+NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 def known_homes(homes: Homes, catalog: Catalog) -> Homes:
@@ -108,7 +111,9 @@ def read_catalog(
         wide=wide,
         wide_names=wide_names,
     )
-    homes = Homes(ids, np.array([unit.home for unit in units], dtype=np.int64))
+    row_of_table = {name: row for row, name in enumerate(sorted({unit.table for unit in units}))}
+    tables = Tables(ids, np.array([row_of_table[unit.table] for unit in units], dtype=np.int64), tuple(row_of_table))
+    homes = Homes(ids, np.array([unit.home for unit in units], dtype=np.int64), tables)
     return Catalog(taken_at=taken_at, spaces=spaces, units=table), homes, storage
 
 
@@ -175,7 +180,8 @@ def _table_units(contents: Contents, row: Row) -> list[Unit]:
     known = contents.pages.get((schema, name, 0))
     size = max(0, int(pages or 0)) if known is None or not known.data else known.data
     word = UnitKind.MATERIALIZED_VIEW if kind == "S" else UnitKind.TABLE
-    units = [Unit(number, Key(Part.TABLE, schema, name), word, size * page_bytes, int(home), NO_PARENT, number)]
+    own = Key(Part.TABLE, schema, name)
+    units = [Unit(number, own, word, size * page_bytes, int(home), NO_PARENT, number, (schema, name))]
     if (schema, name) in contents.lobs:
         long_home = contents.storage.space_named(long_space) if long_space else None
         where = int(home) if long_home is None else long_home.number
@@ -192,7 +198,7 @@ def _partition_units(contents: Contents, table: Name, row: Row) -> list[Unit]:
     size = max(0, int(pages or 0)) if known is None or not known.data else known.data
     key = Key(Part.TABLE, schema, name, partition_name)
     bytes_ = size * _page_bytes(contents, home)
-    units = [Unit(number, key, UnitKind.TABLE_PARTITION, bytes_, int(home), NO_PARENT, number)]
+    units = [Unit(number, key, UnitKind.TABLE_PARTITION, bytes_, int(home), NO_PARENT, number, table)]
     if table in contents.lobs:
         where = int(home if long_home is None else long_home)
         units.append(_lob(contents, Key(Part.LOB, schema, name, partition_name), int(partition), where, number))
@@ -202,7 +208,8 @@ def _partition_units(contents: Contents, table: Name, row: Row) -> list[Unit]:
 def _lob(contents: Contents, key: Key, partition: int | None, home: int, table: int) -> Unit:
     known = contents.pages.get((key.schema, key.name, partition or 0), Pages())
     number = physical_id(Part.LOB, key.schema, key.name, 0, partition)
-    return Unit(number, key, UnitKind.LOB, known.lob * _page_bytes(contents, home), home, table, table)
+    size = known.lob * _page_bytes(contents, home)
+    return Unit(number, key, UnitKind.LOB, size, home, table, table, (key.schema, key.name))
 
 
 def _index_units(contents: Contents) -> list[Unit]:
@@ -230,7 +237,9 @@ def _index_unit(contents: Contents, row: Row, all_leaves: int, of_partitioned: b
     parent = NO_PARENT if of_partitioned else physical_id(Part.TABLE, table_schema, table, 0, None)
     bundle = number if of_partitioned else physical_id(Part.INDEX, table_schema, table, 0, None)
     size = pages * _page_bytes(contents, home)
-    return Unit(number, Key(Part.INDEX, schema, name), UnitKind.INDEX, size, int(home), parent, bundle)
+    return Unit(
+        number, Key(Part.INDEX, schema, name), UnitKind.INDEX, size, int(home), parent, bundle, (table_schema, table)
+    )
 
 
 def _piece_units(contents: Contents, index: Row, pieces: Sequence[Row]) -> list[Unit]:
@@ -242,7 +251,9 @@ def _piece_units(contents: Contents, index: Row, pieces: Sequence[Row]) -> list[
         key = Key(Part.INDEX, schema, name, names.get(partition, str(partition)))
         size = max(1, int(leaves or 0)) * _page_bytes(contents, home)
         parent = physical_id(Part.TABLE, table_schema, table, 0, int(partition))
-        units.append(Unit(number, key, UnitKind.INDEX_PARTITION, size, int(home), parent, number))
+        units.append(
+            Unit(number, key, UnitKind.INDEX_PARTITION, size, int(home), parent, number, (table_schema, table))
+        )
     return units
 
 

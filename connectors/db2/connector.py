@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-import numpy as np
-
 from connectors.db2 import demand, doctor, lease, new_space, partitions, sampler, table_move
-from connectors.db2.catalog import Homes, known_homes, read_catalog
+from connectors.db2.catalog import NOTHING_KNOWN, Homes, known_homes, read_catalog
 from connectors.db2.inspection import inspect
 from connectors.db2.lease import find_crowding
 from connectors.db2.mover import Db2Mover
-from connectors.db2.names import parse_key, whole_of
-from connectors.db2.partitions import AgedPartitions
+from connectors.db2.names import Key, Part, parse_key, whole_name, whole_of
+from connectors.db2.operations import TableHomes
+from connectors.db2.partitions import AgedPartitions, along_with, bundle_alone, read_partitions, route_by_hand
+from connectors.db2.restrictions import PARTITIONED
 from connectors.db2.sampler import MonitorSampler
 from connectors.db2.sessions import ReadSession, Server, read_server
 from connectors.db2.settings import Db2Settings
@@ -27,11 +27,9 @@ from connectors.kit.contract import Clock, Crowding, Lease, Mover, PrivilegeMiss
 from connectors.kit.findings import Capability, Finding
 from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
-from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route, UnitKind
 from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
-
-NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 class Db2Connector:
@@ -42,7 +40,13 @@ class Db2Connector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings, tap)
-        self._sampler = MonitorSampler(self._session, clock, by_group=settings.by_group)
+        self._sampler = MonitorSampler(
+            self._session,
+            clock,
+            by_group=settings.by_group,
+            tables=lambda: self._homes.tables,
+            share=settings.sample_share,
+        )
         self._homes = NOTHING_KNOWN
         self._catalog: Catalog | None = None
         self._server: Server | None = None
@@ -162,7 +166,8 @@ class Db2Connector:
         if not self._settings.by_group:
             source, target = storage.space_named(bundle.space), storage.space_named(to_space)
             room = self._room(storage, table, bundle, target)
-            return table_route(table, bundle, source, target, self._settings, room, self._known_server())
+            found = table_route(table, bundle, source, target, self._settings, room, self._known_server())
+            return self._or_by_hand(found, bundle, storage, target)
         homes = self._homes_of(bundle, storage)
         wanted = [whole_of(name) for name in bundle.homes]
         landing = landing_in(storage, to_space, homes[0] if homes else None, self._settings, wanted)
@@ -171,7 +176,41 @@ class Db2Connector:
         room = self._room(storage, table, bundle, landing)
         source = homes[0] if homes else None
         found = table_route(table, bundle, source, landing, self._settings, room, self._known_server())
+        found = self._or_by_hand(found, bundle, storage, landing)
         return with_landing(found, to_space, landing, [space.name for space in homes])
+
+    def _or_by_hand(
+        self, found: Route | NoRoute, bundle: Bundle, storage: ServerStorage, target: TableSpace | None
+    ) -> Route | NoRoute:
+        """What is found, but for a data partition what a person does, where its table space cannot go with it."""
+        key = parse_key(bundle.key)
+        if not isinstance(found, NoRoute) or found.code != PARTITIONED or key.partition is None or target is None:
+            return found
+        homes = self._homes_of(bundle, storage)
+        if not homes:
+            return found
+        # Back it goes to the table space that it came from, whatever it is in now.
+        if not bundle.homes and self._goes_alone(key, homes[0], storage.home_of(target)):
+            return found
+        rows = read_partitions(self._session, Key(Part.TABLE, key.schema, key.name))
+        row = next((each for each in rows if each[0] == key.partition), None)
+        assert self._catalog is not None, "it has told the homes"
+        along = along_with(self._catalog.units, self._homes, bundle.physical_ids[0])
+        nothing = homes[0].number, 0
+        (index, size), (lob, _) = (along.get(kind, nothing) for kind in (UnitKind.INDEX_PARTITION, UnitKind.LOB))
+        now = TableHomes(*(storage.spaces.get(each, homes[0]).name for each in (homes[0].number, index, lob)))
+        return route_by_hand(bundle, row, target, homes[0], now, size if index == homes[0].number else 0)
+
+    def _goes_alone(self, key: Key, home: TableSpace, to_space: str) -> bool:
+        """Whether a data partition has a table space of its own, which hotplace can move."""
+        if self._settings.move_by != "both" or self._catalog is None:
+            return False
+        units = self._catalog.units
+        row_of = {name: row for row, name in enumerate(units.key)}
+        own = bundle_alone(str(key), home.group, home, units, row_of, self._homes)
+        if own is None:
+            return False
+        return isinstance(self._space_route(replace(own, wide=whole_name(home.name)), to_space), Route)
 
     def _table_of(self, bundle: Bundle) -> TableFacts | None:
         """The table that moves; while a move of it is open, some of its triggers are that move's and will go."""

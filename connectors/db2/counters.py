@@ -43,6 +43,7 @@ _FOLDED_BY = {
     "home_complement": np.minimum,  # the complement of the greatest home
 }
 COUNTERS = tuple(_FOLDED_BY)
+MARKS = ("disturbed", "home", "home_complement")  # that count no work
 _FILE_BITS = 20
 _ALL_HOMES = 2**52
 Disturbed = Mapping[tuple[str, str], int]  # by schema and name of the table

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 
+from connectors.db2.setting_up import Db2SetUp
 from connectors.db2.settings import Db2Settings
 from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.clients import CLP
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
-from connectors.kit.registry import Engine, Inheritance, install_command
+from connectors.kit.registry import MOUNTED, Engine, Inheritance, install_command
 
 POOLS = "data", "index", "xda", "col"
 TABLES = (
@@ -114,6 +115,14 @@ ESTIMATES = {
 }
 
 
+UNCOUNTED = "nothing that hotplace reads on z/OS counts reads of objects"
+# How new storage comes to be used, where it is not a folder that is mounted.
+NEW_SPACES = {
+    "i": "once disk units are fitted, by their resource names: hotplace space create 'ASP1 SSD' --location UNIT,UNIT",
+    "zos": "once the volumes are there: hotplace space create GROUP --location VOLSER,VOLSER",
+}
+
+
 def connect(settings: Db2Settings, clock: Clock, tap: Tap | None = None) -> Connector:
     """A connector to that database; the first call connects. A tap hears of what is read, or answers it.
 
@@ -163,7 +172,10 @@ ENGINE = Engine(
     prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
+    uncounted=lambda settings: UNCOUNTED if settings.platform == "zos" else "",
+    new_space=lambda settings: NEW_SPACES.get(settings.platform, MOUNTED),
     client=CLP,
     proof=PROOF,
+    set_up=Db2SetUp(connect),
     by_hand=FromFiles.of_module("connectors.db2.stored", not_read=NOT_READ, tables=TABLES),
 )

@@ -65,6 +65,8 @@ def inspect(
         return inspect_new_partition(session, route, made, read_storage(session, shared=shared, folders=folders))
     if (whole := space_of(route)) is not None:
         return inspect_group(read_storage(session, shared=shared, folders=folders), whole)
+    if route.by_hand is not None and not route.steps:
+        return inspect_partition(session, route, read_storage(session, shared=shared, folders=folders))
     change = change_of(route.steps[0]) if route.steps else None
     if change is not None:
         return inspect_space(session, route, change, shared=shared)
@@ -88,6 +90,20 @@ def inspect_new_partition(session: ReadSession, route: Route, made: Operation, s
     return Inspection(
         home=home, sentence=sentence, size_bytes=0, on_disk=None, running=False, finished=home is Home.TARGET
     )  # fmt: skip
+
+
+def inspect_partition(session: ReadSession, route: Route, storage: ServerStorage) -> Inspection:
+    """Of a data partition that a person moves, by its name; while it is out of its table it is nowhere."""
+    key = parse_key(route.bundle.key)
+    rows = read_partitions(session, Key(Part.TABLE, key.schema, key.name))
+    row = next((each for each in rows if each[0] == key.partition), None)
+    space = None if row is None else home_of(row, storage)
+    running = row is not None and bool(str(row[2] or "").strip())
+    if space is None:
+        home, sentence = Home.GONE, f"{key} is no data partition of its table now"
+    else:
+        home, sentence = home_among((space.name,), route, storage), f"{key} is in {space.name}"
+    return Inspection(home=home, sentence=sentence, size_bytes=route.bundle.size_bytes, on_disk=None, running=running)
 
 
 def inspect_table(

@@ -8,7 +8,10 @@ from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 
+import numpy as np
+
 from connectors.model.moves import Bundle
+from connectors.model.observation import I64
 
 _ORDINARY = re.compile(r"[A-Z_@#$][A-Z0-9_@#$]*")
 _NAME = r'"(?:[^"]|"")*"|[A-Z_@#$][A-Z0-9_@#$]*'
@@ -19,6 +22,9 @@ _KEY = re.compile(
 _WHOLE = "table space "
 _UNITS_REMEMBERED = 2**20
 _UNIT = blake2b(digest_size=8, person=b"hotplace db2")  # begun once: a third of the work of one
+
+
+Name = tuple[str, str]  # schema and name of a table
 
 
 class Part(StrEnum):
@@ -44,6 +50,18 @@ class Key:
         partition = "" if self.partition is None else f" partition {readable(self.partition)}"
         lob = " lob" if self.part is Part.LOB else ""
         return f"{index}{readable(self.schema)}.{readable(self.name)}{partition}{lob}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Which table each unit belongs to: counters of some are asked for by table."""
+
+    physical_id: I64  # of the units, ascending
+    row: I64  # of the table's name, by unit
+    names: tuple[Name, ...]
+
+
+NO_TABLES = Tables(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), ())
 
 
 def parse_key(text: str) -> Key:

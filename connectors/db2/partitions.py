@@ -6,10 +6,10 @@ Next partitions (``next_template``, ``next_routes``) are made by ``ALTER TABLE .
 partitioned indexes and large objects, unless INDEX IN or LONG IN say otherwise (topic t0021566, "Adding data partitions
 to partitioned tables"). ``template_of`` and ``routes_due`` answer what the calendar asks of a table.
 
-``by_hand`` writes a script that takes one partition to another table space by DETACH, move and ATTACH. No rule may do
-this: the rows are invisible from DETACH to the end of SET INTEGRITY, and the detached part is no table until a task of
-the server has made it one (topics c0056417, "Data partition detach phases"; r0000888, ALTER TABLE; r0000998, SET
-INTEGRITY).
+``by_hand`` writes a script that takes one partition to another table space by DETACH, move and ATTACH, and
+``route_by_hand`` is the route of it, which a plan weighs. No rule may do this: the rows are invisible from DETACH to
+the end of SET INTEGRITY, and the detached part is no table until a task of the server has made it one (topics c0056417,
+"Data partition detach phases"; r0000888, ALTER TABLE; r0000998, SET INTEGRITY).
 
 ``AgedPartitions`` moves a partition with its own table space, by ``ALTER TABLESPACE ... USING STOGROUP``, while
 everybody works on: IBM's way for data that cools (topic c0058994, "multi-temperature storage"). Only the name of the
@@ -31,15 +31,17 @@ from connectors.db2.names import Key, Part, identifier, literal, parse_key
 from connectors.db2.operations import ADD_PARTITION, TableHomes, move_table
 from connectors.db2.sessions import ReadSession, Row
 from connectors.db2.settings import Db2Settings
+from connectors.db2.sizes import CopyRoom, log_bytes
 from connectors.db2.space_move import Instance, space_route
 from connectors.db2.storage import ServerStorage, TableSpace
 from connectors.db2.table_move import landing_in, lock_timeout
 from connectors.db2.tables import packages_of
 from connectors.kit import rolling
+from connectors.kit.clients import CLP
 from connectors.kit.rolling import HIGH, LOW, TAG_NAME, Range, RangeTable, first_reason, instant_of, is_aged
 from connectors.kit.templates import StatementTemplate, TemplateParameter, ValueKind
 from connectors.model.formatting import comment
-from connectors.model.moves import Bundle, ByHand, NoRoute, Operation, Route, Step, UnitKind
+from connectors.model.moves import BY_HAND, Bundle, ByHand, Locked, NoRoute, Operation, Route, Step, UnitKind
 from connectors.model.observation import Catalog, UnitTable
 
 DATE, TIMESTAMP = "%Y-%m-%d", "%Y-%m-%d %H:%M:%S"  # both are string representations that Db2 takes in any territory
@@ -132,10 +134,7 @@ def _why_no_more(
     key: str, rows: Sequence[Row], ranges: Sequence[Range], home: TableSpace | None, landing: TableSpace
 ) -> str:
     busy = next((f"{row[0]} is {row[2]}" for row in rows if str(row[2] or "").strip()), "")
-    unlike = home is None or (
-        (home.page_bytes, home.extent_pages, home.managed, home.partition_group)
-        != (landing.page_bytes, landing.extent_pages, landing.managed, landing.partition_group)
-    )
+    unlike = home is None or not is_alike(home, landing)
     return first_reason(
         key,
         (bool(busy), f"a data partition is being attached or detached: {busy}"),
@@ -232,39 +231,120 @@ def _landing(
 
 
 DETACHED = (
-    "SELECT DATAPARTITIONNAME, STATUS FROM SYSCAT.DATAPARTITIONS "
-    "WHERE STATUS <> '' AND TABSCHEMA = {schema} AND TABNAME = {table}"
+    "VALUES CASE WHEN EXISTS (SELECT 1 FROM SYSCAT.DATAPARTITIONS WHERE STATUS <> '' AND TABSCHEMA = {schema} "
+    "AND TABNAME = {table}) THEN RAISE_ERROR('75001', 'still being detached: wait, and run the rest from here') "
+    "ELSE 0 END"
 )
+LOCKS = "none, but nobody sees the rows of the partition from DETACH to the end of SET INTEGRITY"
+NO_STATEMENT = "Db2 has no statement that moves one data partition; a person takes it out, moves it and puts it back"
 
 
-def by_hand(table: Key, row: Row, target: TableSpace, because: str) -> ByHand:
+def by_hand(table: Key, row: Row, there: TableHomes, because: str, back: TableHomes | None = None) -> ByHand:
     """The statements.
 
     Args:
         table: whose partition it is.
         row: of ``sql/partition_ranges.sql``, with its bounds.
-        target: the table space that it goes to.
+        there: the table spaces that it goes to.
         because: why hotplace does not do it.
+        back: those that it comes from; None: no way back is written.
     """
+    return ByHand(
+        statements=_statements(table, row, there), because=because, run_with=CLP.run_with,
+        undo=() if back is None else _statements(table, row, back),
+    )  # fmt: skip
+
+
+def _statements(table: Key, row: Row, homes: TableHomes) -> tuple[str, ...]:
     name, part = f"{identifier(table.schema)}.{identifier(table.name)}", identifier(str(row[0]))
     alone = f"{table.name}_{row[0]}"
     detached = f"{identifier(table.schema)}.{identifier(alone)}"
-    homes = TableHomes(target.name, target.name, target.name)
-    return ByHand(
-        statements=(
-            comment("in a quiet hour: from DETACH to the end of SET INTEGRITY nobody sees the rows of this partition;"),
-            comment("tables that refer to it, and materialized query tables over it, need SET INTEGRITY too:"),
-            f"ALTER TABLE {name} DETACH PARTITION {part} INTO {detached}",
-            comment("COMMIT, and wait until this finds nothing:"),
-            DETACHED.format(schema=literal(table.schema), table=literal(table.name)),
-            move_table(table.schema, alone, homes, "", "MOVE"),
-            f"ALTER TABLE {name} ATTACH PARTITION {part} {_bounds(row)} FROM {detached}",
-            comment("COMMIT, then:"),
-            f"SET INTEGRITY FOR {name} ALLOW WRITE ACCESS IMMEDIATE CHECKED",
-            comment("next partitions with table spaces of their own go down by rule"),
+    sent = CLP.statement
+    return (
+        comment("in a quiet hour: from DETACH to the end of SET INTEGRITY nobody sees the rows of this partition;"),
+        comment("tables that refer to it, and materialized query tables over it, need SET INTEGRITY too:"),
+        sent(f"ALTER TABLE {name} DETACH PARTITION {part} INTO {detached}"),
+        comment(
+            "a task of the server ends the DETACH. Until it has, this fails with SQLSTATE 75001 and the file stops:"
         ),
-        because=because,
+        comment("run it again from this statement on"),
+        sent(DETACHED.format(schema=literal(table.schema), table=literal(table.name))),
+        sent(move_table(table.schema, alone, homes, "", "MOVE")),
+        sent(f"ALTER TABLE {name} ATTACH PARTITION {part} {_bounds(row)} FROM {detached}"),
+        sent(f"SET INTEGRITY FOR {name} ALLOW WRITE ACCESS IMMEDIATE CHECKED"),
+        comment("next partitions with table spaces of their own move by hotplace, and go down by rule"),
     )
+
+
+def route_by_hand(
+    bundle: Bundle, row: Row | None, target: TableSpace, source: TableSpace, now: TableHomes, along_bytes: int
+) -> Route | NoRoute:
+    """The route of one data partition, for a person, or why there is none.
+
+    Args:
+        bundle: the partition, perhaps with its LOB object.
+        row: of ``sql/partition_ranges.sql``; None: it is gone.
+        target: the table space that it goes to.
+        source: the one of its rows.
+        now: the table spaces of its rows, of its pieces of partitioned indexes, and of its LOBs.
+        along_bytes: of those pieces, where they share the table space of the rows, since they go along then.
+    """
+    key = parse_key(bundle.key)
+    for applies, code, sentence in _against(bundle, row, target, source):
+        if applies:
+            return NoRoute(code=code, sentence=sentence)
+    assert row is not None, "a partition that is gone is refused above"
+    lobs = now.lob == now.data or any(parse_key(unit).part is Part.LOB for unit in bundle.unit_keys)
+    there = TableHomes(
+        target.name, target.name if now.index == now.data else now.index, target.name if lobs else now.lob
+    )
+    hand = by_hand(Key(Part.TABLE, key.schema, key.name), row, there, NO_STATEMENT, now)
+    return Route(
+        name=BY_HAND, bundle=bundle, to_space=target.name, prologue=(), steps=(), undo_steps=(), online=False,
+        locks=LOCKS, locked=Locked.ALL, log_bytes=log_bytes(bundle, CopyRoom()), transient_bytes=along_bytes,
+        notes=(
+            *(("its pieces of partitioned indexes go along",) if along_bytes else ()),
+            "its counters restart at zero",
+        ),
+        by_hand=hand,
+    )  # fmt: skip
+
+
+def along_with(units: UnitTable, homes: Homes, partition: int) -> dict[UnitKind, tuple[int, int]]:
+    """Of what belongs to a data partition, by kind: the number of its table space, and its bytes."""
+    rows = np.flatnonzero(units.parent == partition)
+    found: dict[UnitKind, tuple[int, int]] = {}
+    for row in rows.tolist():
+        kind = UnitKind(int(units.kind[row]))
+        _, before = found.get(kind, (0, 0))
+        found[kind] = int(homes.space[row]), before + int(units.size_bytes[row])
+    return found
+
+
+def _against(
+    bundle: Bundle, row: Row | None, target: TableSpace, source: TableSpace
+) -> Iterator[tuple[bool, str, str]]:
+    parts = {parse_key(unit).part for unit in bundle.unit_keys}
+    yield Part.TABLE not in parts, "partitioned", f"{bundle.key} goes with the rows of its data partition only"
+    yield row is None, "gone", f"{bundle.key} no longer exists"
+    if row is not None:
+        state, bounds = str(row[2] or "").strip(), (row[5], row[7])
+        yield bool(state), "busy", f"{bundle.key} is being attached or detached ({state})"
+        yield (
+            not all(str(each or "").strip() for each in bounds),
+            "no_bounds",
+            f"the range of {bundle.key} is not known",
+        )
+    yield target == source, "already_there", f"{bundle.key} is already in {target.name}"
+    other = f"{target.name} has other pages, extents, containers or database partitions than {source.name} (SQL1860N)"
+    yield not is_alike(source, target), "unlike_spaces", other
+
+
+def is_alike(one: TableSpace, other: TableSpace) -> bool:
+    """Whether both may hold partitions of one table."""
+    return (one.page_bytes, one.extent_pages, one.managed, one.partition_group) == (
+        other.page_bytes, other.extent_pages, other.managed, other.partition_group,
+    )  # fmt: skip
 
 
 def _bounds(row: Row) -> str:
@@ -366,7 +446,9 @@ class AgedPartitions:
         """What a person does about one that shares its table space."""
         key, target = table_named(table), landing_in(storage, to_space, aged.home, self._settings)
         assert key is not None, "it has partitions"
-        return target if isinstance(target, NoRoute) else by_hand(key, aged.row, target, _shares(aged))
+        if isinstance(target, NoRoute):
+            return target
+        return by_hand(key, aged.row, TableHomes(target.name, target.name, target.name), _shares(aged))
 
     def _partitions(self, table: str) -> tuple[tuple[_Aging, ...], ServerStorage]:
         """Those of the table that are ranges of times, in order."""
@@ -379,7 +461,8 @@ class AgedPartitions:
             home, partition = home_of(row, storage), None if key is None else range_of(key, row, storage)
             if home is not None and partition is not None:
                 own = replace(partition, space=storage.home_of(home))
-                found.append(_Aging(own, home, _bundle(own, home, catalog.units, row_of, homes), row))
+                alone = bundle_alone(own.key, own.space, home, catalog.units, row_of, homes)
+                found.append(_Aging(own, home, alone, row))
         return tuple(found), storage
 
 
@@ -387,20 +470,29 @@ def _shares(aged: _Aging) -> str:
     return f"{aged.partition.key} shares table space {aged.home.name}, all of which would move. {_ALONE}"
 
 
-def _bundle(
-    partition: Range, home: TableSpace, units: UnitTable, row_of: Mapping[str, int], homes: Homes
+def bundle_alone(
+    key: str, space: str, home: TableSpace, units: UnitTable, row_of: Mapping[str, int], homes: Homes
 ) -> Bundle | None:
-    """All that is in the table space; None where something of it is not of that partition."""
-    rows, own = np.flatnonzero(homes.space == home.number), row_of.get(partition.key)
+    """All that is in the table space of a data partition; None where something of it is not of that partition.
+
+    Args:
+        key: of the partition.
+        space: that its table space is in.
+        home: its table space.
+        units: of the catalog, with their homes.
+        row_of: row of each key.
+        homes: the table space of each unit.
+    """
+    rows, own = np.flatnonzero(homes.space == home.number), row_of.get(key)
     if own is None or not np.all((rows == own) | (units.parent[rows] == units.physical_id[own])):
         return None
     return Bundle(
-        key=partition.key,
+        key=key,
         physical_ids=tuple(units.physical_id[rows].tolist()),
         unit_keys=tuple(units.key[row] for row in rows.tolist()),
         kind=UnitKind.TABLE_PARTITION,
         size_bytes=int(units.size_bytes[rows].sum()),
-        space=partition.space,
+        space=space,
     )
 
 

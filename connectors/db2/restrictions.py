@@ -45,22 +45,6 @@ def temporary_space(space: str, target: str) -> str:
     )
 
 
-def detach_attach(schema: str, table: str, partition: str, target: str) -> str:
-    """One partition into another table space: out of the table, copied, and in again. Readers miss it meanwhile."""
-    whole = f"{identifier(schema)}.{identifier(table)}"
-    out, new = (f"{identifier(schema)}.{identifier(f'{table}_{word}')}" for word in ("OUT", "NEW"))
-    return "; ".join(
-        (
-            f"ALTER TABLE {whole} DETACH PARTITION {identifier(partition)} INTO {out}",
-            f"CREATE TABLE {new} LIKE {out} IN {identifier(target)}",
-            f"INSERT INTO {new} SELECT * FROM {out}",  # noqa: S608  # identifiers, quoted; and never sent
-            f"ALTER TABLE {whole} ATTACH PARTITION {identifier(partition)} STARTING ... ENDING ... FROM {new}",
-            f"SET INTEGRITY FOR {whole} IMMEDIATE CHECKED",
-            f"DROP TABLE {out}",
-        )
-    )
-
-
 def without_foreign_keys(keys: Sequence[ForeignKey]) -> str:
     """What a table with foreign keys needs around its move: they go before it, and come back checked."""
     drops, adds = ("; ".join(getattr(key, word) for key in keys) for word in ("drop", "add"))
@@ -85,6 +69,7 @@ def packages_to_rebind(space: str) -> str:
 INSTEAD = "move its table space instead"
 ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
 OF_KEYS = frozenset({"referenced", "references"})
+PARTITIONED = "partitioned"
 DROP_AND_ADD = "drop_and_add"  # Db2Settings.foreign_keys
 SHOWN = 5  # names in one sentence
 _NO_TABLES = {
@@ -164,7 +149,7 @@ def _reasons(table: TableFacts) -> Iterator[_Reason]:
     yield from _of_rows_hidden(table)
     yield from _of_indexes(table)
     parted = table.partitions > 1 or not table.space
-    yield parted, "partitioned", "is partitioned: one partition moves with its table space"
+    yield parted, PARTITIONED, "is partitioned: one partition moves with its table space"
 
 
 def _of_kind(table: TableFacts) -> Iterator[_Reason]:

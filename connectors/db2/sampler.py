@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,7 +30,9 @@ import numpy as np
 
 from connectors.db2.counters import (
     COUNTERS,
+    MARKS,
     MILLISECONDS,
+    Counted,
     SpaceTotals,
     by_unit,
     columns_of,
@@ -40,15 +42,16 @@ from connectors.db2.counters import (
     space_totals,
 )
 from connectors.db2.errors import EXECUTE_GIVES
+from connectors.db2.names import NO_TABLES, Tables
 from connectors.db2.sessions import ReadSession, Row, query
 from connectors.kit.checks import Facts, unseen_statements
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
 from connectors.kit.findings import Remedy
 from connectors.kit.population import CountedSessions, SessionCounters
-from connectors.kit.rotation import Rest
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
-from connectors.model.observation import F64, Role, RoleFigures, Sample, SpaceFigures
+from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 
 _USED = 7  # place of TOTAL_CPU_TIME in ``sql/database.sql``
 TEMPORARY = frozenset({"SYSTEMP", "USRTEMP"})
@@ -190,8 +193,30 @@ def column_names(name: str) -> tuple[str, ...]:
 class MonitorSampler:
     """Samples over one session; remembers which tables a utility was seen at, since a sample only sees the moment."""
 
-    def __init__(self, session: ReadSession, clock: Clock, *, by_group: bool) -> None:
-        """Args: session, clock, and whether storage groups are the spaces (``move_by: table_space``)."""
+    def __init__(
+        self,
+        session: ReadSession,
+        clock: Clock,
+        *,
+        by_group: bool,
+        tables: Callable[[], Tables] = lambda: NO_TABLES,
+        share: float = SHARE,
+    ) -> None:
+        """Asks nothing yet.
+
+        Args:
+            session: to read with.
+            clock: time.
+            by_group: storage groups are the spaces (``move_by: table_space``).
+            tables: of the units of the last catalog; while there are none, what takes too long is read less often.
+            share: of the time that reading counters may take.
+        """
+        self._tables = tables
+        source = CounterSource(
+            read_all=self._read_all, read_some=self._read_some, units=self._units, names=COUNTERS,
+            waits={"physical_reads": 1.0, "direct_read_requests": 1.0}, marks=MARKS,
+        )  # fmt: skip
+        self._counters = CounterReader(source, clock, "reading the counters of all tables and indexes", share=share)
         self._session = session
         self._clock = clock
         self._by_group = by_group
@@ -204,7 +229,6 @@ class MonitorSampler:
         self._sessions = CountedSessions()
         self._processors = CountedProcessors()
         self._uncounted = 0
-        self._rest = Rest("reading the counters of all tables and indexes")
 
     def sample(self, *, objects: bool = True) -> Sample:
         """Six queries, whatever the number of objects, and one more at first.
@@ -217,20 +241,12 @@ class MonitorSampler:
             ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        self._rest.check(monotonic)
         backups_before = self._backups
         # First: a utility that ends during the queries is still noted for the interval that it disturbed.
         self._watch_utilities()
-        with self._rest.reading(self._clock):
-            tables = self._session.parts(
-                "sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables"
-            )
-            indexes = self._session.parts(
-                "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes"
-            )
+        found = self._counters.read(monotonic)
         spaces = self._session.rows("sample_spaces", doing="sampling table spaces")
         members = self._session.optional_rows("database", doing="sampling the database") or []
-        ids, columns = by_unit(tables + indexes)
         figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
         connections = self._session.optional_rows("connections", doing="sampling connections")
@@ -243,17 +259,49 @@ class MonitorSampler:
         self._uncounted += not objects
         database[DISTURBED_ALL], database[UNCOUNTED] = float(self._disturbed_all), float(self._uncounted)
         database[BACKUPS] = float(self._backups)
+        epoch = epoch_of(members)
+        self._counters.note_epoch(epoch)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
-            epoch=epoch_of(members),
-            physical_id=ids,
-            counters=dict(zip(COUNTERS, columns, strict=True)),
+            epoch=epoch + found.suffix,
+            physical_id=found.counters.ids,
+            counters=found.counters.by_name,
             database=database,
             server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire is in it
             spaces=figures,
             roles=(*log_figures(members), *temporary),
+            unread=found.unread,
+            coverage=found.coverage,
         )
+
+    def _read_all(self, limit: float | None) -> Counters:
+        tables = self._session.parts(
+            "sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables", limit=limit
+        )
+        indexes = self._session.parts(
+            "sample_indexes", partial(of_indexes, disturbed=self._seen), doing="sampling indexes", limit=limit
+        )
+        return _counters_of(tables + indexes)
+
+    def _read_some(self, tables: Sequence[int], limit: float | None) -> Counters:
+        """Of one table with its partitions, LOB objects and indexes: the functions take no more."""
+        (row,) = tables
+        name = self._tables().names[row]
+        doing = "sampling one table"
+        own = self._session.rows("sample_tables_of", name, doing=doing, limit=limit)
+        of_it = self._session.rows("sample_indexes_of", name, doing=doing, limit=limit)
+        return _counters_of(
+            [
+                *([of_tables(own, self._seen)] if own else []),
+                *([of_indexes(of_it, self._seen)] if of_it else []),
+            ]
+        )
+
+    def _units(self) -> tuple[I64, I64]:
+        """Units of the catalog, and the row of the table of each."""
+        known = self._tables()
+        return known.physical_id, known.row
 
     def _watch_backups(self, members: Sequence[Row]) -> None:
         """Count a backup that began and ended between two samples: no utility shows it, its time of day does."""
@@ -273,6 +321,11 @@ class MonitorSampler:
         self._disturbed_all += everything or self._all_before
         self._backups += backup or self._backup_before
         self._before, self._all_before, self._backup_before = now, everything, backup
+
+
+def _counters_of(parts: Sequence[Counted]) -> Counters:
+    ids, columns = by_unit(parts)
+    return Counters(ids, dict(zip(COUNTERS, columns, strict=True)))
 
 
 def disturbed_tables(rows: Sequence[Row]) -> tuple[set[tuple[str, str]], bool]:

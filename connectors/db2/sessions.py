@@ -376,13 +376,14 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         self._columns: dict[str, frozenset[str]] = {}
         self.missing: dict[str, ConnectorError] = {}  # optional queries that this server or login does not answer
 
-    def rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row]:
+    def rows(self, name: str, values: Sequence[object] = (), *, doing: str, limit: float | None = None) -> list[Row]:
         """Every row of a query.
 
         Args:
             name: of its file.
             values: bound by the server, never pasted.
             doing: what it is for; begins the message when it fails.
+            limit: seconds that it may take, if that is less than ``query_timeout``.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -390,23 +391,33 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         wanted = query(name)
 
         def read(connection: Connection) -> list[Row]:
-            return fetch(connection, self._fit_query(connection, wanted), values)
+            text = self._fit_query(connection, wanted)
+            with self._time_limit(connection, limit):
+                return fetch(connection, text, values)
 
         return self._tapped(name, tuple(values), lambda: self._ask(wanted, read, doing), doing)
 
-    def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
+    def parts(
+        self, name: str, take: Callable[[list[Row]], Result], *, doing: str, limit: float | None = None
+    ) -> list[Result]:
         """What is made of the rows of a query, see ``fetch_parts``; read again from the start if the session had died.
+
+        ``limit``: as of ``rows``.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
         if self._tap is not None:  # whole rows are what it takes
-            rows = self.rows(name, doing=doing)
+            rows = self.rows(name, doing=doing, limit=limit)
             return [take(rows)] if rows else []
         wanted = query(name)
-        return self._ask(
-            wanted, lambda connection: fetch_parts(connection, self._fit_query(connection, wanted), take), doing
-        )
+
+        def read(connection: Connection) -> list[Result]:
+            text = self._fit_query(connection, wanted)
+            with self._time_limit(connection, limit):
+                return fetch_parts(connection, text, take)
+
+        return self._ask(wanted, read, doing)
 
     def optional_rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row] | None:
         """As ``rows``; None where this server has no such source or this login may not ask it (see ``missing``).
@@ -451,6 +462,20 @@ class ReadSession(RetryingSession[Connection, DriverError]):
                 raise
             specific = [str(row[0]) for row in forms]
             raise execute_missing(error, function, specific, self._settings.user) from error
+
+    @contextmanager
+    def _time_limit(self, connection: Connection, limit: float | None) -> Iterator[None]:
+        """Within, a statement may take so many seconds at most; the driver takes whole ones, at least 1."""
+        usual = self._settings.query_timeout
+        if limit is None or limit >= usual:
+            yield
+            return
+        connection.set_option({ibm_db.SQL_ATTR_QUERY_TIMEOUT: max(1, round(limit))})
+        try:
+            yield
+        finally:
+            with suppress(DriverError):  # of a broken connection; the first error is the one to tell
+                connection.set_option({ibm_db.SQL_ATTR_QUERY_TIMEOUT: max(1, round(usual))})
 
     def _fit_query(self, connection: Connection, wanted: Query) -> str:
         return fit(wanted, lambda asked: self._columns_of(connection, asked))

@@ -32,6 +32,7 @@ class Db2Settings(BaseModel):
     target_principal: str = ""  # of the server, with authentication: KERBEROS
     connect_timeout: Duration = 10.0
     query_timeout: Duration = 30.0  # of every query that reads
+    sample_share: float = Field(default=0.05, gt=0, le=1)  # of the time that reading counters may take
     lock_timeout: Duration = 5.0  # how long a statement of a move waits for a lock
     move_timeout: Duration = 4 * 3600.0  # of one phase of a move
     poll_every: Duration = 5.0  # how often a rebalance is looked at

@@ -33,12 +33,26 @@ class StoredSession(ReadSession):
         self.export = export
         self.missing = {}
 
-    def rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row]:  # noqa: ARG002 (as the live one)
+    def rows(
+        self,
+        name: str,
+        values: Sequence[object] = (),  # noqa: ARG002 (as the live one)
+        *,
+        doing: str,  # noqa: ARG002 (as the live one)
+        limit: float | None = None,  # noqa: ARG002 (as the live one)
+    ) -> list[Row]:
         """The result of that query, CHAR columns without their padding."""
         found = self.export.rows(name)
         return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]
 
-    def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
+    def parts(
+        self,
+        name: str,
+        take: Callable[[list[Row]], Result],
+        *,
+        doing: str,
+        limit: float | None = None,  # noqa: ARG002 (as the live one)
+    ) -> list[Result]:
         """What is made of the rows, all at once."""
         found = self.rows(name, doing=doing)
         return [take(found)] if found else []

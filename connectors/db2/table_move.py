@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from connectors.db2.names import Part, identifier, literal, parse_key, parts_of, whole_name
+from connectors.db2.names import Part, identifier, literal, parts_of, whole_name
 from connectors.db2.operations import (
     CANCEL,
     KEEP,
@@ -36,7 +36,6 @@ from connectors.db2.restrictions import (
     DROP_AND_ADD,
     OF_KEYS,
     belongings,
-    detach_attach,
     may_load,
     refusal,
     remarks,
@@ -128,9 +127,6 @@ def table_route(
     against = refusal(table, keys_go=settings.foreign_keys == DROP_AND_ADD)
     if against is not None:
         code, sentence = against
-        partition = parse_key(bundle.key).partition
-        if code == "partitioned" and partition is not None:
-            sentence += f". By hand: {detach_attach(table.schema, table.name, partition, target.name)}"
         setting = f"foreign_keys: {settings.foreign_keys}" if code in OF_KEYS else ""
         return NoRoute(code=code, sentence=sentence, setting=setting)
     # A LOAD makes the dictionary of a column-organised table at once; its rows are in no log.

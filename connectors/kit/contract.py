@@ -386,6 +386,21 @@ class FillsTemplates(Protocol):
 
 
 @runtime_checkable
+class KnowsRightsToMove(Protocol):
+    """Optional in a connector: whether its login may carry out what it says that a move takes."""
+
+    def lacking_rights(self, route: Route) -> str:
+        """Why this login may not send the steps of a route, a clause that names each right; "" where it may.
+
+        Changes nothing. A plan leaves such a move to a person.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        ...
+
+
+@runtime_checkable
 class SeesBlockers(Protocol):
     """Optional in a connector: naming what a statement would wait for, before it is sent."""
 

@@ -144,8 +144,8 @@ class Capability:
         Args:
             name: of the capability.
             available: whether the server has what it needs.
-            needs: what that is; the reason reads ``there is ...`` or ``there is not ...``.
+            needs: what that is; the reason reads ``there is ...`` or ``it lacks ...``.
             advice: how to get it; left out where it is there.
         """
-        verb = "there is" if available else "there is not"
+        verb = "there is" if available else "it lacks"
         return cls(name=name, available=available, because=f"{verb} {needs}", advice="" if available else advice)

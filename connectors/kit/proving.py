@@ -23,6 +23,7 @@ from connectors.kit.contract import Clock
 
 MOVES = "moves"  # what most cases are for
 TRUTH = "truth"  # for loads whose reads and waits the session counts itself
+FILES = "files"  # set-up of cases in a space that is given away, to be moved by its files
 Row = tuple[Any, ...]
 
 
@@ -33,6 +34,8 @@ class Scratch:
     schema: str
     slow: str  # the space in which cases are made
     fast: str  # the space to which they move
+    throw_away: str = ""  # a space that a DBA gives away, in a database that may be disturbed: its files move; "": none
+    to_folder: str = ""  # where those go, and come back from
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Case:
     units: Mapping[str, str]  # key -> kind in words, as it must stand in the catalog
     parts: Mapping[str, tuple[NotedStatement, ...]] = field(default_factory=dict)
     quick: bool = False  # of the few that `--quick` moves
+    setup: str = ""  # its moves are tried under these settings, ``Proof.set_up`` says which; "": those that there are
+    refused: str = ""  # ``NoRoute.code`` by which each of its units is refused; "": they move
 
     def part(self, name: str) -> tuple[NotedStatement, ...]:
         """Statements of that part, () where the case has none."""
@@ -75,6 +80,15 @@ class KnownLoad:
     blocks: int  # that it needs, each from storage if it was flushed
     keys: tuple[str, ...]  # of the units that it reads
     sql: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSettings:
+    """Other settings under which some cases move, and what they move between then."""
+
+    settings: Mapping[str, object]  # of the connection of either login, in place of those that there are
+    slow: str
+    fast: str
 
 
 class ProofSession(Protocol):
@@ -122,7 +136,8 @@ class Proof:
     ``login``, ``schema``, ``space slow`` and ``space fast`` answer with a sentence for each thing that forbids the run,
     ``block``, where there is one, with the bytes of a block of the slow space, ``locks`` with relation, mode, its rank
     and whether it is granted, ``session``, where there is one, with what this session has read so far, and ``compare``
-    something with an object and what it is.
+    something with an object and what it is. ``given_away`` has a sentence for each thing that forbids to move the files
+    of the space that is given away, ``given_paths`` the paths of those.
     """
 
     cases: Callable[[Scratch], tuple[Case, ...]]
@@ -134,6 +149,8 @@ class Proof:
     # What a session itself counted: in the rows of ``session``, a question about its totals so far, or, where the
     # engine has none, in the result of the load.
     own_reads: Callable[[Sequence[Row]], OwnReads]
+    # (name of a set-up, the scratch, paths of the files of the space that is given away)
+    set_up: Callable[[str, Scratch, Sequence[str]], OtherSettings]
 
 
 PART = "-- == "
@@ -228,6 +245,8 @@ def parse_case(text: str) -> Case:
         units={key: kind for kind, key in units},
         parts=dict(map(_part, parts)),
         quick=given.get("quick") == "yes",
+        setup=given.get("with", ""),
+        refused=given.get("refused", ""),
     )
 
 
@@ -250,7 +269,7 @@ def _known_load(statement: NotedStatement) -> KnownLoad:
     return KnownLoad(name=name, blocks=int(blocks), keys=tuple(keys.split("; ")), sql=statement.sql)
 
 
-HEADS = ("name: ", "for: ", "unit: ", "quick: ")
+HEADS = ("name: ", "for: ", "unit: ", "quick: ", "with: ", "refused: ")
 KINDS = ("table partition", "index partition", "materialized view", "table", "index", "lob")
 
 
@@ -294,6 +313,8 @@ def figures_of_session(rows: Sequence[Row]) -> OwnReads:
 def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
     """The proof by ``PACKAGE.proof``: its functions ``queries``, ``of_other_versions``, ``open_session``, ``names``.
 
+    It has ``set_up`` where a case has one.
+
     Args:
         package: of the engine's claims.
         routes: names of all ways to move something.
@@ -313,4 +334,5 @@ def proof_of_package(package: str, routes: tuple[str, ...]) -> Proof:
         open_session=open_session,
         routes=routes,
         own_reads=lambda rows: getattr(texts(), "own_reads", figures_of_session)(rows),
+        set_up=lambda name, scratch, files: texts().set_up(name, scratch, files),
     )

@@ -87,6 +87,7 @@ BUILT_IN = {
     "sqlserver": "connectors.sqlserver.engine:ENGINE",
 }
 ENTRY_POINT_GROUP = "hotplace.connectors"
+MOUNTED = "once it is mounted: hotplace space create NAME --location FOLDER"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +108,14 @@ class Engine:
     prefetched_wait_share: float | None = None  # default of that policy; 0: measured waits hold what it stands for
     measures_waits: Callable[[Any], bool] = lambda _: True  # whether a database with these settings does
     estimated_waits: Callable[[Any], str] = lambda _: ""  # why waits of a unit are estimates; "": they are measured
+    uncounted: Callable[[Any], str] = lambda _: ""  # why reads of its objects are never known; "": they are counted
+    new_space: Callable[[Any], str] = lambda _: MOUNTED  # how new storage comes to be used, up to naming it in a tier
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
     tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
     client: Client = field(default_factory=Client)  # what a person runs files of its statements with
     by_hand: FromFiles | None = None  # how files tell of it without a connection; None: they do not
     proof: Proof | None = None  # what `hotplace lab prove` tries on it; None: nothing yet
-    set_up: SetUp | None = None  # how `hotplace setup` makes its logins; None: a person runs the scripts
+    set_up: SetUp | None = None  # how `hotplace setup` makes its logins; None: it has none
 
     def prefetched_share(self, settings: object) -> float | None:
         """The default of ``policy.prefetched_wait_share`` for a database with these settings; None: the usual one."""

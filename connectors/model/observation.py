@@ -20,6 +20,7 @@ from enum import IntEnum, StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from connectors.model.formatting import format_seconds
 from connectors.model.moves import Container, Step, UnitKind
 
 _F64 = NDArray[np.float64]
@@ -270,6 +271,24 @@ class Catalog:
         raise LookupError(f"no space is named {name!r}; there are {', '.join(s.name for s in self.spaces)}")
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the units a sample has read, where reading the counters of all takes too long."""
+
+    units: int
+    read: int  # at this turn
+    never: int  # of them, not read yet
+    oldest_seconds: float  # since the reading of the others that is longest ago
+
+    @property
+    def sentence(self) -> str:
+        """For people; no full stop."""
+        said = f"counters of {self.read:,} of {self.units:,} units were read with this sample"
+        if self.never:
+            return f"{said}, {self.never:,} have not been read yet"
+        return f"{said}, the others up to {format_seconds(self.oldest_seconds)} earlier"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """Cumulative counters at one instant. A unit that is absent has all its counters at zero."""
@@ -278,13 +297,18 @@ class Sample:
     monotonic_seconds: float  # the agent's own clock that never jumps; only differences mean anything
     epoch: str  # another epoch means the counters were reset (by a DBA, a restart, a failover)
     physical_id: I64  # ascending and unique
-    counters: Mapping[str, Counts]  # engine's names; each aligned with physical_id
+    counters: Mapping[str, Counts | F64]  # engine's names; each aligned with physical_id; parts where read by turns
     database: Mapping[str, float]  # cumulative figures of the whole database, see DatabaseDemand
     server_seconds: float  # what this sample cost the server, as far as the connector can tell
     spaces: SpaceFigures | None = None  # totals; None: the engine does not time I/O per space
     roles: tuple[RoleFigures, ...] = ()  # totals; empty: the engine does not tell them apart
     unread: I64 | None = None  # ascending; units whose counters were too many to be read this time; None: all were
-    unread_sentence: str = ""  # how many, and since when; no full stop
+    coverage: Coverage | None = None  # None: all were read
+
+    @property
+    def unread_sentence(self) -> str:
+        """How many were read, and when the others; "" where all were. No full stop."""
+        return "" if self.coverage is None else self.coverage.sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -209,6 +209,32 @@ class Shape:
     block_bytes: F64
     segment: I64  # DATA_OBJECT_ID as of the catalog, 0 where there is none
     parts: I64 = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))  # indexes of LOBs, and their LOBs
+    part_segment: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # DATA_OBJECT_ID of those indexes
+
+    def counted_segments(self, ids: I64) -> CountedSegments:
+        """What counters are asked for, of units with those ids: the index of a LOB with its LOB."""
+        objects = np.concatenate((ids, self.parts[1]))
+        order = np.argsort(objects, kind="stable")
+        every, segment = np.concatenate((ids, self.parts[0])), np.concatenate((self.segment, self.part_segment))
+        return CountedSegments(objects[order], every[order], segment[order])
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSegments:
+    """Segments that have counters."""
+
+    objects: I64  # the unit that each is asked for with, ascending
+    ids: I64
+    segment: I64  # DATA_OBJECT_ID as of the catalog
+
+    def of(self, objects: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Ids and segments that are asked for with those units."""
+        first, past = (np.searchsorted(self.objects, objects, side=side) for side in ("left", "right"))
+        rows = np.concatenate([np.arange(a, b) for a, b in zip(first, past, strict=True)])
+        return self.ids[rows].tolist(), self.segment[rows].tolist()
+
+
+NO_SEGMENTS = CountedSegments(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +267,12 @@ def read_catalog(
     entries = [Entry(*row) for row in session.rows(query(name), doing="reading the catalog")]
     owned = owned_of(session.rows(query("owners"), doing="reading what belongs to tables"))
     units = [unit for unit in units_of(entries, owned) if unit.entry.space in found.row_of]
+    parts, segment_of = _lob_indexes(entries, owned), {entry.object_id: entry.data_object_id or 0 for entry in entries}
     shape = Shape(
         block_bytes=np.array([found.block_bytes[unit.entry.space or ""] for unit in units], dtype=np.float64),
         segment=np.array([unit.entry.data_object_id or 0 for unit in units], dtype=np.int64),
-        parts=_lob_indexes(entries, owned),
+        parts=parts,
+        part_segment=np.array([segment_of[each] for each in parts[0].tolist()], dtype=np.int64),
     )
     return Catalog(taken_at=taken_at, spaces=found.spaces, units=_columns(units, found)), shape
 

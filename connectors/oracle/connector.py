@@ -18,9 +18,19 @@ from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
 from connectors.oracle import demand, doctor, file_moves, inspection, lease, manual_scripts, new_space, routes, sampler
 from connectors.oracle.blocks import CacheReader
-from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, read_files, read_spaces, shape_of
+from connectors.oracle.catalog import (
+    NO_SEGMENTS,
+    CountedSegments,
+    Shape,
+    exact_sizes,
+    find_entries,
+    read_catalog,
+    read_files,
+    read_spaces,
+    shape_of,
+)
 from connectors.oracle.driver import Driver
-from connectors.oracle.facts import Facts, find_facts, with_licensed_facts, with_table_facts
+from connectors.oracle.facts import Facts, find_facts, grants_alter, with_licensed_facts, with_table_facts
 from connectors.oracle.mover import OracleMover, find_crowding
 from connectors.oracle.partitions import PartitionCalendar
 from connectors.oracle.sampler import SegmentSampler
@@ -40,8 +50,16 @@ class OracleConnector:
         self._session = ReadSession(driver, settings, tap=tap)
         self._known: Server | None = None
         self._instances = Instances(self._session, driver, settings, tap)
-        self._sampler = SegmentSampler(self._instances, clock, self._server, by_place=settings.move_by == "tablespace")
+        self._sampler = SegmentSampler(
+            self._instances,
+            clock,
+            self._server,
+            by_place=settings.move_by == "tablespace",
+            asked=self._known_segments,
+            share=settings.sample_share,
+        )
         self._shape: tuple[I64, Shape] | None = None
+        self._segments = NO_SEGMENTS
 
     def identify(self) -> Identity:
         """Release, edition, container, and a fingerprint of DBID and container."""
@@ -65,7 +83,12 @@ class OracleConnector:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
         found, shape = read_catalog(self._session, self._clock.now(), self._server(), self._settings.known_places())
         self._shape = found.units.physical_id, shape
+        self._segments = shape.counted_segments(found.units.physical_id)
         return found
+
+    def _known_segments(self) -> CountedSegments:
+        """Of the last catalog."""
+        return self._segments
 
     def sample(self) -> Sample:
         """Counters of ``sampler.COUNTERS`` by object, over all instances."""
@@ -101,6 +124,25 @@ class OracleConnector:
             facts = with_licensed_facts(facts, self._session, server, self._settings)
             facts = self._with_room_and_rights(facts, server)
         return routes.routes_of(facts, bundle, to_space, server, self._settings)
+
+    def lacking_rights(self, route: Route) -> str:
+        """Of a table or index of another owner, and of data files: system privileges and ALTER on the table."""
+        server = read_server(self._session)
+        held = doctor.rights(self._session)[0]
+        missing = [name for name in doctor.needed_for(route) if name not in held]
+        if not missing or server.proxy:  # a proxy acts for the owner
+            return ""
+        lacks = f"the account that moves lacks {' and '.join(missing)}"
+        facts = None if doctor.BY_TABLESPACE[0] in missing else find_facts(self._session, route.bundle, route.to_space)
+        if facts is None:
+            return lacks
+        if server.login in {facts.lead.owner, facts.table_owner}:
+            return ""
+        try:
+            given = grants_alter(self._session, facts.table_owner, facts.table)
+        except ConnectorError:
+            return f"{lacks}, and what it was given on {route.bundle.key} cannot be read"
+        return "" if given and missing == [doctor.BY_OBJECT[0]] else f"{lacks}, and {route.bundle.key} is not its own"
 
     def routes_out(self, bundle: Bundle) -> ByHand | NoRoute:
         """See ``file_moves``: by hand, since nothing empties a data file."""

@@ -18,8 +18,10 @@ from connectors.kit.checks import BLOCK_LOOKS, CheckCase, DoctorCheck, Facts, fi
 from connectors.kit.contract import ConnectorError, PrivilegeMissing, StatementFailed
 from connectors.kit.findings import Capability, Finding, Remedy, Severity
 from connectors.model.blocks import BLOCK_HEAT
+from connectors.model.moves import Route
 from connectors.oracle.catalog import DataFile, read_files
 from connectors.oracle.lease import lock_remedy
+from connectors.oracle.operations import MOVE_DATAFILE, MOVE_TABLE, REBUILD_INDEX, SET_DEGREE
 from connectors.oracle.sampler import space_figures
 from connectors.oracle.sessions import (
     CONTAINERS_SINCE,
@@ -69,7 +71,16 @@ _PLANNED = (
     "quota",
 )
 _WATCHED = ("running", "journal")
-_MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lease_marked", "lock_grant")
+_MOVING = (
+    "own_session",
+    "blockers",
+    "waiting",
+    "progress",
+    "lease_holder",
+    "lease_marked",
+    "lock_grant",
+    "alter_grant",
+)
 _OF_CONTAINER = {"epoch": "epoch_container", "units_11": "units", "awr": "awr_container"}
 
 
@@ -104,6 +115,15 @@ def system_remedy(privileges: Sequence[str], login: str, *, before: str = "", be
 def moves_needed(settings: OracleSettings) -> tuple[str, ...]:
     """System privileges without which only what the login owns, or was given, can be moved."""
     return BY_TABLESPACE if settings.move_by == "tablespace" else BY_OBJECT
+
+
+def needed_for(route: Route) -> tuple[str, ...]:
+    """System privileges that the steps of a route take, unless the login owns what they name."""
+    done = {step.operation.name for step in route.steps if step.operation is not None}
+    wanted = {
+        BY_OBJECT[0]: {MOVE_TABLE}, BY_OBJECT[1]: {REBUILD_INDEX, SET_DEGREE}, BY_TABLESPACE[0]: {MOVE_DATAFILE},
+    }  # fmt: skip
+    return tuple(name for name, operations in wanted.items() if operations & done)
 
 
 def _licensed_queries(server: Server, settings: OracleSettings) -> Iterator[str]:

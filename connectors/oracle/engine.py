@@ -15,6 +15,7 @@ from connectors.kit.clients import SQLPLUS
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance
+from connectors.oracle.setting_up import OracleSetUp
 from connectors.oracle.settings import OracleSettings
 
 
@@ -64,7 +65,7 @@ NOT_READ = (
         ONE_PERIOD,
     ),
 )
-ROUTES = ("move online", "move", "rebuild online", "rebuild")
+ROUTES = ("move online", "move", "rebuild online", "rebuild", "move datafile")
 PROOF = proof_of_package("connectors.oracle.claims", ROUTES)
 
 
@@ -123,6 +124,7 @@ ENGINE = Engine(
     ),
     client=SQLPLUS,
     proof=PROOF,
+    set_up=OracleSetUp(connect),
     by_hand=FromFiles.of_module(
         "connectors.oracle.stored", is_report=is_report, read_report=read_report, not_read=NOT_READ
     ),

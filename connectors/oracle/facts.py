@@ -166,6 +166,16 @@ class Facts:
         return None
 
 
+def grants_alter(session: ReadSession, owner: str, name: str) -> bool:
+    """Whether the login was given ALTER on that table.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.rows(query("alter_grant"), {"owner": owner, "name": name}, doing="looking up grants")
+    return int(rows[0][0]) > 0
+
+
 def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | None:
     """The bundle's facts, None when its leading unit is gone or bears another name now.
 

@@ -46,10 +46,10 @@ import numpy as np
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import GroupBy, sum_by_id
 from connectors.kit.population import Population, SessionKinds, SessionLook, kind_looks, sessions_of
-from connectors.kit.rotation import Rest
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
-from connectors.oracle.catalog import place_of
+from connectors.oracle.catalog import CHUNK, NO_SEGMENTS, CountedSegments, of_ids, place_of
 from connectors.oracle.sessions import CONTAINERS_SINCE, Instances, ReadSession, Row, Server, query
 
 
@@ -290,7 +290,14 @@ class SegmentSampler:
     """Samples of all instances. Remembers the entries of this epoch that vanished, so that none comes back as news."""
 
     def __init__(
-        self, instances: Instances, clock: Clock, server: Callable[[], Server], *, by_place: bool = False
+        self,
+        instances: Instances,
+        clock: Clock,
+        server: Callable[[], Server],
+        *,
+        by_place: bool = False,
+        asked: Callable[[], CountedSegments] = lambda: NO_SEGMENTS,
+        share: float = SHARE,
     ) -> None:
         """Asks nothing yet.
 
@@ -299,13 +306,20 @@ class SegmentSampler:
             clock: time.
             server: what it is, read at most once.
             by_place: figures of files go to the places that the files are in, not to tablespaces.
+            asked: segments of the catalog; while there are none, what takes too long is read less often.
+            share: of the time that reading counters may take.
         """
         self._instances = instances
         self._clock = clock
         self._server = server
         self._by_place = by_place
         self._sessions = Sessions()
-        self._rest = Rest("reading the counters of all segments")
+        self._asked = asked
+        source = CounterSource(
+            read_all=self._read_all, read_some=self._read_some, units=self._objects, names=COUNTERS,
+            waits={"requests": 1.0}, marks=(SEGMENT,), at_once=CHUNK // 2,
+        )  # fmt: skip
+        self._counters = CounterReader(source, clock, "reading the counters of all segments", share=share)
         self._epoch = ""
         self._ids: I64 = np.empty(0, dtype=np.int64)
         self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)
@@ -318,9 +332,9 @@ class SegmentSampler:
             ConnectorError: another subclass that says what may be done; also when an instance came or went meanwhile.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        self._rest.check(monotonic)
         epoch = self._read_epoch()
-        ids, values = by_object(self._read_counters())
+        self._counters.note_epoch(epoch)
+        found = self._counters.read(monotonic)
         spaces = space_figures(self._instances.rows("files", doing="sampling files"), by_place=self._by_place)
         system = "system_container" if self._server().in_cdb else "system"
         figures = database_figures(self._instances.rows(system, doing="sampling the database"))
@@ -333,25 +347,40 @@ class SegmentSampler:
                 "an instance or the container was started while its counters were read",
                 advice="The next sample starts a new series.",
             )
-        # An entry that leaves the view and comes back brings all that it ever counted: remembered at its last values,
-        # its return is a difference and no burst.
-        ids, values = self._with_remembered(epoch, ids, values)
+        counters = found.counters
+        if found.unread is None:
+            counters = self._with_remembered(epoch, counters)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
-            epoch=epoch,
-            physical_id=ids,
-            counters=dict(zip(COUNTERS, values, strict=True)),
+            epoch=epoch + found.suffix,
+            physical_id=counters.ids,
+            counters=counters.by_name,
             database=figures,
             server_seconds=self._clock.monotonic() - monotonic,  # an upper bound: the wire is in it
             spaces=spaces,
             roles=roles,
+            unread=found.unread,
+            coverage=found.coverage,
         )
 
-    def _read_counters(self) -> list[Row]:
-        """Of all segments: V$SEGSTAT has no cheaper way to some of them, so what takes long is read less often."""
-        with self._rest.reading(self._clock):
-            return self._instances.rows("sample", doing="sampling counters")
+    def _read_all(self, limit: float | None) -> Counters:
+        return _counters_of(self._instances.rows("sample", doing="sampling counters", limit=limit))
+
+    def _read_some(self, objects: Sequence[int], limit: float | None) -> Counters:
+        """Of some units, each with the index of its LOB."""
+        rows: list[Row] = []
+        for ids, segments in zip(*map(of_ids, self._asked().of(objects)), strict=True):
+            values = ids | {name.replace("i", "d"): segment for name, segment in segments.items()}
+            doing = "sampling counters of some segments"
+            rows += self._instances.rows("sample_some", values, doing=doing, limit=limit)
+        return _counters_of(rows)
+
+    def _objects(self) -> tuple[I64, I64]:
+        """Segments of the catalog, and the unit that each is asked for with."""
+        asked = self._asked()
+        order = np.argsort(asked.ids, kind="stable")
+        return asked.ids[order], asked.objects[order]
 
     def _in_use(self, figures: Mapping[str, float], *, instances: int, at: float) -> dict[str, float]:
         """None where a grant is missing."""
@@ -379,8 +408,13 @@ class SegmentSampler:
         instances = "; ".join(" ".join(str(value) for value in row) for row in rows)
         return f"{server.dbid}-{server.container_uid}: {instances}"
 
-    def _with_remembered(self, epoch: str, ids: I64, values: I64) -> tuple[I64, I64]:
-        """Add what this epoch had before and does not list now, at its last values."""
+    def _with_remembered(self, epoch: str, counters: Counters) -> Counters:
+        """Add what this epoch had before and does not list now, at its last values.
+
+        An entry that leaves the view and comes back brings all that it ever counted: remembered at its last values,
+        its return is a difference and no burst.
+        """
+        ids, values = counters.ids, np.stack([counters.by_name[name] for name in COUNTERS]).astype(np.int64)
         if epoch == self._epoch:
             gone = ~np.isin(self._ids, ids, assume_unique=True)
             if bool(gone.any()):
@@ -389,7 +423,15 @@ class SegmentSampler:
                 order = np.argsort(ids)
                 ids, values = ids[order], values[:, order]
         self._epoch, self._ids, self._values = epoch, ids, values
-        return ids, values
+        return _by_name(ids, values)
+
+
+def _counters_of(rows: list[Row]) -> Counters:
+    return _by_name(*by_object(rows))
+
+
+def _by_name(ids: I64, values: I64) -> Counters:
+    return Counters(ids, dict(zip(COUNTERS, values, strict=True)))
 
 
 def by_object(rows: list[Row]) -> tuple[I64, I64]:

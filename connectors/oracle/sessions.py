@@ -140,13 +140,21 @@ class ReadSession(RetryingSession[DriverConnection, Exception]):
         self._settings = settings
         self._action = action
 
-    def rows(self, statement: str, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
+    def rows(
+        self,
+        statement: str,
+        values: Mapping[str, object] | None = None,
+        *,
+        doing: str,
+        limit: float | None = None,
+    ) -> list[Row]:
         """Every row of a query, read in a transaction that cannot write.
 
         Args:
             statement: as loaded from a file.
             values: bound by name, never pasted.
             doing: what it is for; begins the message when it fails.
+            limit: seconds that it may take, if that is less than ``statement_timeout``.
 
         Raises:
             StatementFailed: it is no query.
@@ -156,12 +164,15 @@ class ReadSession(RetryingSession[DriverConnection, Exception]):
             raise StatementFailed(f"{doing}: a reading session sends queries only", advice="Use a mover.")
 
         def ask() -> list[Row]:
-            return self._with_retry(lambda connection: self._read(connection, statement, values or {}), doing)
+            return self._with_retry(lambda connection: self._read(connection, statement, values or {}, limit), doing)
 
         return self._tapped(name_of(statement), tuple((values or {}).values()), ask, doing)
 
-    def _read(self, connection: DriverConnection, statement: str, values: Mapping[str, object]) -> list[Row]:
-        self._driver.limit_calls(connection, self._settings.statement_timeout)
+    def _read(
+        self, connection: DriverConnection, statement: str, values: Mapping[str, object], limit: float | None
+    ) -> list[Row]:
+        usual = self._settings.statement_timeout
+        self._driver.limit_calls(connection, usual if limit is None else min(limit, usual))
         with connection.cursor() as cursor:
             cursor.arraysize = FETCH_ROWS
             cursor.execute("SET TRANSACTION READ ONLY")
@@ -347,21 +358,24 @@ class Instances:
         self._single: dict[str, ReadSession] = {}
         self.one_by_one = False  # query servers could not start
 
-    def rows(self, name: str, *, doing: str) -> list[Row]:
-        """Rows of that query of every instance that is up.
+    def rows(
+        self, name: str, values: Mapping[str, object] | None = None, *, doing: str, limit: float | None = None
+    ) -> list[Row]:
+        """Rows of that query of every instance that is up; ``values`` and ``limit``: as of ``ReadSession``.
 
         Raises:
             ConnectorError: a subclass that says what may be done; an instance that does not answer is not zero.
         """
         if not self.one_by_one:
             try:
-                return self._session.rows(query(name), doing=doing)
+                return self._session.rows(query(name), values, doing=doing, limit=limit)
             except ConnectorError as error:
                 if error.native_code not in NO_QUERY_SERVERS:
                     raise
                 self._go_one_by_one(error)
         text = query(EPOCHS[name]) if name in EPOCHS else of_one_instance(name)
-        return [row for session in self._sessions() for row in session.rows(text, doing=doing)]
+        asked = self._sessions()
+        return [row for session in asked for row in session.rows(text, values, doing=doing, limit=limit)]
 
     def close(self) -> None:
         """End the sessions to single instances."""

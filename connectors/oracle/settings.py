@@ -36,6 +36,7 @@ class OracleSettings(BaseModel):
     client_library: ConfigPath | None = None  # of thick mode; None: as the system finds it
     connect_timeout: Duration = 10.0
     statement_timeout: Duration = 60.0  # of every query that reads
+    sample_share: float = Field(default=0.05, gt=0, le=1)  # of the time that reading counters may take
     lock_timeout: Duration = 5.0  # DDL_LOCK_TIMEOUT: how long a blocking move waits, with others queued behind it
     online_lock_timeout: Duration = 30.0  # how long an online move waits for open transactions; blocks none
     move_timeout: Duration = 4 * 3600.0  # of one statement of a move

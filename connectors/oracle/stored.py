@@ -41,7 +41,14 @@ class StoredSession(ReadSession):
         self.export = export
         self._names = {query(name): name for name in QUERIES}
 
-    def rows(self, statement: str, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:  # noqa: ARG002 (as the live one)
+    def rows(
+        self,
+        statement: str,
+        values: Mapping[str, object] | None = None,  # noqa: ARG002 (as the live one)
+        *,
+        doing: str,  # noqa: ARG002 (as the live one)
+        limit: float | None = None,  # noqa: ARG002 (as the live one)
+    ) -> list[Row]:
         """The result of that query."""
         return self.export.rows(self._names[statement])
 
@@ -52,7 +59,14 @@ class StoredInstances(Instances):
     def __init__(self, session: StoredSession) -> None:
         self._stored = session
 
-    def rows(self, name: str, *, doing: str) -> list[Row]:
+    def rows(
+        self,
+        name: str,
+        values: Mapping[str, object] | None = None,  # noqa: ARG002 (as the live one)
+        *,
+        doing: str,
+        limit: float | None = None,  # noqa: ARG002 (as the live one)
+    ) -> list[Row]:
         """The result of that query; those that a person is not asked for are as without their grant."""
         if name not in QUERIES:
             raise PrivilegeMissing(f"{doing}: not exported", advice="")

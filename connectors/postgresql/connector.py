@@ -8,6 +8,7 @@ from ipaddress import ip_address
 
 from connectors.kit.contract import Clock, ForegroundReads, Lease, Mover, Tap
 from connectors.kit.findings import Capability, Finding
+from connectors.kit.rotation import no_units
 from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.blocks import BlockReader, ValueReader
@@ -38,7 +39,7 @@ class PostgresqlConnector:
         self._settings = settings
         self._clock = clock
         self._session = ReadSession(settings, tap=tap)
-        self._sampler = StatisticsSampler(self._session, clock)
+        self._sampler = StatisticsSampler(self._session, clock, self._units, share=settings.sample_share)
         self._catalog: Catalog | None = None
         self._shape: Shape | None = None
         self._devices: dict[str, int] = {}  # of tablespaces' folders, as first seen
@@ -86,6 +87,13 @@ class PostgresqlConnector:
         )
         self._sampler.share(self._catalog.units.physical_id)
         return self._catalog
+
+    def _units(self) -> tuple[I64, I64]:
+        """Of the last catalog; each is asked for by its own oid."""
+        if self._catalog is None:
+            return no_units()
+        ids = self._catalog.units.physical_id
+        return ids, ids
 
     def sample(self) -> Sample:
         """Counters of ``sampler.COUNTERS`` by unit, TOAST within its table."""

@@ -23,6 +23,11 @@ from connectors.model.formatting import format_seconds
 
 QUERY_CANCELED = "57014"  # PostgreSQL has one state for a time-out and a cancel; who asked tells them apart
 
+_EQUAL_ROWS = (
+    "Rows are equal under this unique index, which is damaged: find them with enable_indexscan, enable_indexonlyscan "
+    "and enable_bitmapscan off, by SELECT key, count(*) FROM table GROUP BY key HAVING count(*) > 1. Remove all but "
+    "one of each, then plan again."
+)
 _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "28P01": (AuthenticationFailed, "Check the user and where its password comes from."),
     "28000": (AuthenticationFailed, "Check the user, and the line of pg_hba.conf that speaks of it."),
@@ -39,10 +44,7 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "42P01": (ObjectGone, "It was dropped or renamed; plan again."),
     "42704": (ObjectGone, "It was dropped or renamed; plan again."),
     "3F000": (ObjectGone, "Its schema was dropped or renamed; plan again."),
-    "23505": (
-        StatementFailed,
-        "Rows are equal under this unique index, which is damaged: remove all but one of them, then plan again.",
-    ),
+    "23505": (StatementFailed, _EQUAL_ROWS),
     "22021": (StatementFailed, "A name in this database is no UTF-8, which SQL_ASCII lets in: rename what has it."),
     "25006": (StatementFailed, "The session is read-only: a standby, or default_transaction_read_only of this role."),
 }

@@ -12,15 +12,15 @@ table.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
 from connectors.kit.population import KindLook, OpenAges, Population, SessionKinds
-from connectors.kit.rotation import Rest
-from connectors.model.observation import I64, Counts, Role, RoleFigures, Sample
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource, no_units
+from connectors.model.observation import I64, Bools, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
 
@@ -73,6 +73,8 @@ COUNTERS = (
     "toast_maintenance",  # the same passes over its TOAST table, which is vacuumed on its own
     "toast_chunks",  # TOAST rows inserted and deleted, about four to a block
 )
+MISSES = {"blocks_fetched": 1.0, "blocks_hit": -1.0}  # weights of the reads that sessions may have waited for
+RELATIONS_AT_ONCE = 256  # that one call asks for at most, where all are too many
 _OWN = 8  # counters that are read, oid and role before them; those of TOAST are worked out
 _WIRE = 2 + _OWN
 _UNIT, _TOAST_TABLE = 0, 1  # roles
@@ -88,10 +90,30 @@ _TRANSACTIONS = DATABASE_FIGURES.index("transactions")
 class StatisticsSampler:
     """Samples over one session. Knows which table each TOAST relation belongs to, and asks when it meets a new one."""
 
-    def __init__(self, session: ReadSession, clock: Clock) -> None:
+    def __init__(
+        self,
+        session: ReadSession,
+        clock: Clock,
+        units: Callable[[], tuple[I64, I64]] = no_units,
+        *,
+        share: float = SHARE,
+    ) -> None:
+        """Asks nothing yet.
+
+        Args:
+            session: to read with.
+            clock: time.
+            units: oids of the units of the catalog, ascending, twice; while there are none, what takes too long is read
+                less often.
+            share: of the time that reading counters may take.
+        """
         self._session = session
         self._clock = clock
-        self._rest = Rest("reading the counters of all relations")
+        source = CounterSource(
+            read_all=self._read_all, read_some=self._read_some, units=units, names=COUNTERS, waits=MISSES,
+            at_once=RELATIONS_AT_ONCE,
+        )  # fmt: skip
+        self._counters = CounterReader(source, clock, "reading the counters of all relations", share=share)
         self._population = Population()
         self._kinds = SessionKinds()
         self._open_ages = OpenAges()
@@ -109,14 +131,11 @@ class StatisticsSampler:
             ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        self._rest.check(monotonic)
-        with self._rest.reading(self._clock):
-            wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
+        found = self._counters.read(monotonic)
         row = self._database_row()
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         kinds = self._kinds_of_sessions()
         answered = self._clock.monotonic()
-        self._ids, counters = self._by_unit(wire)
         figures, (timing, counting, epoch), sessions = row[:_FIGURES], row[_FIGURES:_OWN_ROW], row[_OWN_ROW:]
         if not counting:  # what stands still is not idle
             raise ConnectorError(
@@ -133,16 +152,44 @@ class StatisticsSampler:
             **self._open_ages.total(kinds, monotonic),
             **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
         }
+        self._counters.note_epoch(epoch)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
-            epoch=epoch,
-            physical_id=self._ids,  # one column for all samples with the same units
-            counters=counters,
+            epoch=epoch + found.suffix,
+            physical_id=found.counters.ids,  # one column for all samples with the same units
+            counters=found.counters.by_name,
             database={**database, **self._kinds.total(kinds, self._population.idle, database)},
             server_seconds=answered - monotonic,  # an upper bound: the wire and taking it apart are in it
             roles=role_figures(roles),
+            unread=found.unread,
+            coverage=found.coverage,
         )
+
+    def _read_all(self, limit: float | None) -> Counters:
+        take = partial(bigint_rows, columns=_WIRE)
+        wire = self._session.copy(query("sample"), take, doing="sampling counters", limit=limit)
+        self._ids, counters = self._by_unit(wire)
+        return Counters(self._ids, counters)
+
+    def _read_some(self, relations: Sequence[int], limit: float | None) -> Counters:
+        """Of some, TOAST within its table."""
+        doing = "sampling counters of some relations"
+        rows = self._session.rows(query("sample_some"), {"ids": list(relations)}, doing=doing, limit=limit)
+        owner, role, *values = np.array(rows, dtype=np.int64).reshape(-1, _WIRE).T
+        ids, row = np.unique(owner, return_inverse=True)
+        chunks, own = role == _TOAST_TABLE, role == _UNIT
+
+        def total(column: I64, of: Bools) -> I64:
+            return np.bincount(row[of], weights=column[of], minlength=len(ids)).astype(np.int64)
+
+        by_name = dict(zip(COUNTERS[:_OWN], values, strict=True))
+        folded = {
+            name: total(column, np.full(len(owner), name in _OF_TOAST_TOO) | own) for name, column in by_name.items()
+        }
+        folded["toast_maintenance"] = total(by_name["maintenance"], chunks)
+        folded["toast_chunks"] = total(by_name["rows_inserted"] + by_name["rows_changed"], chunks)
+        return Counters(ids, folded)
 
     def _kinds_of_sessions(self) -> list[KindLook]:
         """What sessions of each kind do; none where a person exported the rest, or an earlier version recorded it."""

@@ -326,24 +326,35 @@ def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping
     return connection
 
 
-def ask(connection: psycopg.Connection, statement: bytes, values: Mapping[str, object] | None = None) -> list[Row]:
+def ask(
+    connection: psycopg.Connection,
+    statement: bytes,
+    values: Mapping[str, object] | None = None,
+    limit: float | None = None,
+) -> list[Row]:
     """Every row of a query, in a transaction that cannot write.
 
     Raises:
         psycopg.Error: as psycopg raises it.
     """
-    with reading(connection):
+    with reading(connection, limit):
         return connection.execute(statement, values).fetchall()
 
 
 @contextmanager
-def reading(connection: psycopg.Connection) -> Iterator[None]:
+def reading(connection: psycopg.Connection, limit: float | None = None) -> Iterator[None]:
     """A transaction that cannot write, whatever a function that a query calls sets in the session.
 
     The default of a session does not do: any function may change it, and the next statement writes.
+
+    Args:
+        connection: in autocommit.
+        limit: seconds that each of its statements may take; None: what the session says.
     """
     connection.execute("BEGIN READ ONLY")
     try:
+        if limit is not None:
+            connection.execute("SELECT set_config('statement_timeout', %s, true)", [milliseconds(limit)])
         yield
     except BaseException:
         with suppress(psycopg.Error):  # a session that broke has rolled back
@@ -432,7 +443,13 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         self._own_options = dict(options or {})
 
     def rows(
-        self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str, name: str = ""
+        self,
+        statement: bytes,
+        values: Mapping[str, object] | None = None,
+        *,
+        doing: str,
+        name: str = "",
+        limit: float | None = None,
     ) -> list[Row]:
         """Every row of a query.
 
@@ -441,34 +458,49 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
             values: bound by the server, never pasted.
             doing: what it is for; begins the message when it fails.
             name: of its file, where the statement is no longer its very text.
+            limit: seconds that it may take, if that is less than ``statement_timeout``.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
+        limit = self._less_than_usual(limit)
 
         def answer() -> list[Row]:
-            return self._with_retry(lambda connection: ask(connection, statement, values), doing)
+            return self._with_retry(lambda connection: ask(connection, statement, values, limit), doing)
 
         return self._tapped(name or name_of(statement), tuple((values or {}).values()), answer, doing)
 
-    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str, name: str = "") -> Result:
+    def copy(
+        self,
+        statement: bytes,
+        take: Callable[[Iterable[Part]], Result],
+        *,
+        doing: str,
+        name: str = "",
+        limit: float | None = None,
+    ) -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
 
-        It may be called again, with the output from its start, when the session turns out to have died. ``name``: as
-        of ``rows``.
+        It may be called again, with the output from its start, when the session turns out to have died. ``name``,
+        ``limit``: as of ``rows``.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
+        limit = self._less_than_usual(limit)
 
         def read(connection: psycopg.Connection) -> Result:
-            with reading(connection), connection.cursor() as cursor, cursor.copy(statement) as copy:
+            with reading(connection, limit), connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return take(copy)
 
         if self._tap is None:
             return self._with_retry(read, doing)
         name = name or name_of(statement)
         return take(to_copy(self._tapped(name, (), lambda: self._copied_rows(statement, doing, name), doing)))
+
+    def _less_than_usual(self, limit: float | None) -> float | None:
+        """The limit of a call where it is less than that of the session."""
+        return limit if limit is not None and limit < self._settings.statement_timeout else None
 
     @property
     def host_address(self) -> str:

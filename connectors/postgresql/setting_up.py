@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from connectors.kit.contract import DriverMissing
+from connectors.kit.contract import Clock, DriverMissing
 from connectors.kit.setting_up import LoginAnswer, Tried, Wanted
+from connectors.kit.settings import SecretSource
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn
@@ -45,6 +47,10 @@ END $check$;
 class PostgresqlSetUp:
     """PostgreSQL's part of ``hotplace setup``."""
 
+    administrator = "postgres"
+    needs_host = False
+    makes_logins = True
+    before_it_runs = ""
     advice = (
         "Allow passwords for these logins in pg_hba.conf, for example "
         "`host all hotplace,hotplace_move 127.0.0.1/32 scram-sha-256`, and reload the server."
@@ -89,11 +95,17 @@ class PostgresqlSetUp:
             return ("runuser", "-u", administrator, "--", *words)
         return ("sudo", *(() if asks else ("-n",)), "-u", administrator, *words)
 
-    def ways(self, wanted: Wanted, login: str, password: SecretStr) -> Sequence[Tried]:
+    def command(self, wanted: Wanted, administrator: str, script: str) -> str:
+        """As the protocol says."""
+        return f"{shlex.join(self.program(wanted, administrator, asks=True))} < {shlex.quote(script)}"
+
+    def ways(
+        self, wanted: Wanted, login: str, password: SecretSource, clock: Clock  # noqa: ARG002  # it needs no connector
+    ) -> Sequence[Tried]:  # fmt: skip
         """As the protocol says: the socket first, then TCP; to another machine encrypted before unencrypted."""
-        tried = []
+        tried, secret = [], password.read()
         for settings in _candidates(wanted):
-            tried.append(_try(settings, wanted.databases[0], login, password))
+            tried.append(_try(settings, wanted.databases[0], login, secret))
             if tried[-1].admission is LoginAnswer.IN:
                 break
         return tried

@@ -31,6 +31,7 @@ class PostgresqlSettings(BaseModel):
     sslrootcert: ConfigPath | None = None
     connect_timeout: DurationWithUnit = 10.0
     statement_timeout: DurationWithUnit = 30.0  # of every query that reads
+    sample_share: float = Field(default=0.05, gt=0, le=1)  # of the time that reading counters may take
     lock_timeout: DurationWithUnit = 0.5  # how long a move may make others queue behind it
     online_lock_timeout: DurationWithUnit = 60.0  # REINDEX CONCURRENTLY waits for old transactions, blocking nothing
     move_timeout: DurationWithUnit = 4 * 3600.0  # of one statement of a move

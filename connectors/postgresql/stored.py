@@ -52,6 +52,7 @@ class StoredSession(ReadSession):
         *,
         doing: str,  # noqa: ARG002 (as the live one)
         name: str = "",
+        limit: float | None = None,  # noqa: ARG002 (as the live one)
     ) -> list[Row]:
         """The result of that query; of roles, which a person is not asked for, none."""
         known = self._names.get(statement, name)
@@ -59,7 +60,15 @@ class StoredSession(ReadSession):
             return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(known)]
         return self.export.rows(known) if known in QUERIES else []
 
-    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str, name: str = "") -> Result:
+    def copy(
+        self,
+        statement: bytes,
+        take: Callable[[Iterable[Part]], Result],
+        *,
+        doing: str,
+        name: str = "",
+        limit: float | None = None,  # noqa: ARG002 (as the live one)
+    ) -> Result:
         """What is made of the result in COPY's binary form."""
         name = name or self._names[statement]
         rows, advice = self.export.rows(name), "Export all columns of the query as they are."

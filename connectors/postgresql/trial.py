@@ -2,7 +2,11 @@
 
 Rights, read-only sessions, event triggers, extensions that refuse, a tablespace that cannot be written: the server
 itself says what its catalog need not show. The table is a temporary one of one row, which no other session sees or
-waits for. What only the rows of an object show, as two that are equal under a unique index, no trial can tell.
+waits for.
+
+What only the rows of an object show no trial can tell: two that are equal under a unique index, as a new version of a
+collation lets in, stop its rebuild. Where amcheck 1.4 (PostgreSQL 17) is installed and the login may call it, the small
+unique indexes over text are compared with their rows.
 """
 
 from __future__ import annotations
@@ -13,11 +17,15 @@ from contextlib import closing
 import psycopg
 from psycopg import sql
 
+from connectors.kit.contract import ConnectorError
 from connectors.kit.findings import Finding, Remedy
+from connectors.model.formatting import format_bytes
 from connectors.postgresql.errors import translate
-from connectors.postgresql.sessions import OF_QUERIES, ReadSession, milliseconds, open_connection, query
+from connectors.postgresql.sessions import OF_QUERIES, ReadSession, in_extension, milliseconds, open_connection, query
 from connectors.postgresql.settings import PostgresqlSettings
 
+COMPARED_BYTES = 64 * 2**20  # of unique indexes that one look reads, the smallest first
+INDEX_CORRUPTED = "XX002"
 _TABLE, _INDEX = sql.Identifier("pg_temp", "hotplace_trial"), sql.Identifier("pg_temp", "hotplace_trial_pkey")
 
 
@@ -61,7 +69,68 @@ def try_moves(session: ReadSession, settings: PostgresqlSettings, spaces: Sequen
                 if writing.closed:
                     break
     said = f"a table of one row was moved to {', '.join(spaces)} and rolled back"
-    return tuple(found) or (Finding.ok("moves_tried", said, about_moving=True),)
+    return (*(found or [Finding.ok("moves_tried", said, about_moving=True)]), *compare_unique_indexes(session))
+
+
+def compare_unique_indexes(session: ReadSession) -> Iterator[Finding]:
+    """A finding for each small unique index over text that has equal rows, and one that says how many were compared.
+
+    Nothing where amcheck cannot be called, or no index depends on a collation.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    offered = session.rows(query("amcheck_may"), doing="asking for the extension amcheck")
+    if not offered:
+        return
+    ((schema, may, login),) = offered
+    indexes = session.rows(query("unique_indexes"), doing="listing unique indexes")
+    if not indexes:
+        return
+    if not may:
+        call = f"{schema}.bt_index_check(regclass, boolean, boolean)"
+        yield Finding.info(
+            "unique_indexes_not_compared",
+            f"amcheck is installed, but {login} may not call it: equal rows under one of {len(indexes)} unique indexes "
+            "over text, which would stop its rebuild, are not looked for",
+            Remedy(
+                f"GRANT EXECUTE ON FUNCTION {call} TO {login};",
+                f"{login} may read any B-tree index to check it, and sees no rows by that",
+            ),
+            about_moving=True,
+        )
+        return
+    statement, left, compared, sound = in_extension(query("amcheck"), schema), COMPARED_BYTES, 0, 0
+    for oid, index, table, keys, predicate, size in indexes:
+        left -= size
+        if left < 0:
+            break
+        try:
+            session.rows(statement, {"index": oid}, doing=f"comparing {index} with its rows", name="amcheck")
+            sound += 1
+        except ConnectorError as error:
+            if error.native_code != INDEX_CORRUPTED:
+                continue  # it was dropped or is locked: not looked at
+            yield _equal_rows(index, table, keys, predicate, error)
+        compared += 1
+    rest = len(indexes) - compared
+    more = f"; {rest} more, or over {format_bytes(COMPARED_BYTES)} in all, were not looked at" if rest else ""
+    if sound:
+        said = f"{sound} unique indexes over text have no equal rows (amcheck){more}"
+        yield Finding.ok("unique_indexes_compared", said, about_moving=True)
+
+
+def _equal_rows(index: str, table: str, keys: str, predicate: str, error: ConnectorError) -> Finding:
+    """``keys``: as the index defines them; ``predicate``: of a partial one, or ""."""
+    where = f"({keys}) IS NOT NULL" + (f" AND ({predicate})" if predicate else "")
+    # Printed for people and never sent; names are quoted by the server.
+    listing = f"SELECT {keys}, count(*) FROM {table} WHERE {where} GROUP BY {keys} HAVING count(*) > 1;"  # noqa: S608
+    remedy = (
+        "SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; "
+        f"{listing} -- remove all but one of each, then REINDEX INDEX CONCURRENTLY {index};"
+    )
+    said = f"{index} is damaged or has equal rows: it can not be rebuilt, so it would stay where it is: {error}"
+    return Finding.warning("equal_rows", said, remedy, about_moving=True, values={"index": index})
 
 
 def _statements(space: str) -> Iterator[sql.Composed]:

@@ -19,10 +19,10 @@ from connectors.sqlserver.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
+    KEY_TYPES,
     NONCLUSTERED,
     NONCLUSTERED_COLUMNSTORE,
     OLD_LOB_TYPES,
-    WIDE_TYPES,
     Definition,
     IndexColumn,
     IndexDefinition,
@@ -168,7 +168,7 @@ def drop_function(function: str) -> str:
 
 def type_of(column: TableColumn) -> str | None:
     """The type as a partition function takes it; None where it takes none such."""
-    if column.large or column.type_name in WIDE_TYPES or column.computed:
+    if column.large or column.type_name not in KEY_TYPES or column.computed:
         return None
     if column.type_name in {"decimal", "numeric"}:
         return f"{column.type_name}({column.precision},{column.scale})"

@@ -22,7 +22,15 @@ NAMES_OF_LATER_INDEXES = {7: "hash", 9: "JSON"}  # sys.indexes.type; of a vector
 KNOWN_COMPRESSIONS = frozenset({"NONE", "ROW", "PAGE", "COLUMNSTORE", "COLUMNSTORE_ARCHIVE"})
 KNOWN_TEMPORAL_TYPES = frozenset({None, 0, 1, 2})
 OLD_LOB_TYPES = frozenset({"text", "ntext", "image"})
-WIDE_TYPES = OLD_LOB_TYPES | {"clr", "xml", "geometry", "geography", "hierarchyid", "sql_variant", "timestamp"}
+# Of columns that may be a key, and that a table of the same shape may have: a type that comes with a later version, as
+# vector did, is not among them.
+KEY_TYPES = frozenset(
+    {
+        "bit", "tinyint", "smallint", "int", "bigint", "decimal", "numeric", "smallmoney", "money", "real", "float",
+        "date", "time", "smalldatetime", "datetime", "datetime2", "datetimeoffset", "char", "varchar", "nchar",
+        "nvarchar", "binary", "varbinary", "uniqueidentifier",
+    }
+)  # fmt: skip
 MAX_LENGTH = -1
 
 

@@ -22,7 +22,9 @@ filegroup count reads and bytes; with read-ahead of up to S bytes::
     random_g   = min(random_g, sum of waits in g)              smaller pieces: of single pages each one is waited for
     SYNC       = waits * min(1, random_g / sum of waits in g)
     sequential = (B - 8192 * random_g) / 8192                   pages
-    PREFETCHED = sequential * share, share by scans begun * pages of the unit
+    PREFETCHED = sequential * share, share by scans begun * pages of the unit, where none was begun by waits
+
+Pages come without a scan, too: while the pool fills, reading one page brings in the seven others of its extent.
 
 Read times of a filegroup are those of its random reads, or of all reads if none was random, at the mean stall of all.
 An interval that a backup touched keeps the waits but not the files; one that CHECKDB, UPDATE STATISTICS or an index
@@ -124,7 +126,9 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
     counts[Signal.LOGICAL_READ] = deltas["lookups"] + deltas["scans"] + deltas["forwarded"] + deltas["lob_pages"]
     counts[Signal.SYNC_READ] = _waits(deltas["io_waits"], space, random)
     pages = np.where(known, catalog.units.size_bytes[at] / PAGE if len(catalog.units) else 0.0, 0.0)
-    counts[Signal.PREFETCHED_READ] = _spread(pieces, space, deltas["scans"] * np.maximum(pages, 1.0))
+    counts[Signal.PREFETCHED_READ] = _spread(
+        pieces, space, deltas["scans"] * np.maximum(pages, 1.0), otherwise=deltas["io_waits"]
+    )
     # No counter tells written pages by unit. Rows changed on one page are written once by the checkpoint, so its own
     # pages are the bound.
     counts[Signal.ASYNC_WRITE] = np.minimum(deltas["inserted"] + deltas["changed"], np.maximum(pages, 1.0))
@@ -197,10 +201,16 @@ def _waits(waits: F64, space: I64, random: F64) -> F64:
     return np.where(known, waits * factor[space] if len(random) else 0.0, 0.0)
 
 
-def _spread(total: F64, space: I64, weight: F64) -> F64:
-    """Each space's total spread over its units by weight; zero where the total is NaN or all weights are zero."""
+def _spread(total: F64, space: I64, weight: F64, otherwise: F64) -> F64:
+    """Each space's total spread over its units by weight, or by ``otherwise`` where no unit of the space has weight.
+
+    Zero where the total is NaN or both are zero.
+    """
     known = space >= 0
     weights = np.bincount(space[known], weights=weight[known], minlength=len(total))
+    if len(total):
+        weight = np.where(known & (weights[space] > 0), weight, otherwise)
+        weights = np.bincount(space[known], weights=weight[known], minlength=len(total))
     part = np.divide(np.nan_to_num(total), weights, out=np.zeros(len(total)), where=weights > 0)
     return np.where(known, weight * part[space] if len(total) else 0.0, 0.0)
 

@@ -14,6 +14,7 @@ from connectors.kit.clients import SQLCMD
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
+from connectors.sqlserver.setting_up import SqlserverSetUp
 from connectors.sqlserver.settings import SqlserverSettings
 
 TABLES = (
@@ -66,6 +67,8 @@ ROUTES = (
     "rebuild through a partition scheme online",
     "rebuild through a partition scheme offline",
     "index beside the old one, resumable",
+    "copy and SWITCH of one partition",
+    "NEXT USED and SPLIT of an empty partition",
 )
 PROOF = proof_of_package("connectors.sqlserver.claims", ROUTES)
 
@@ -138,4 +141,5 @@ ENGINE = Engine(
     by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
     client=SQLCMD,
     proof=PROOF,
+    set_up=SqlserverSetUp(connect),
 )

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from connectors.kit.contract import NotRecorded, ObjectGone
+from connectors.kit.contract import NotRecorded, ObjectGone, PrivilegeMissing
 from connectors.model.moves import Bundle, Locked, NoRoute, Operation, Route, Step
 from connectors.model.observation import Home, Inspection
 from connectors.sqlserver.catalog import PAGE, File, disk_of, folder_of, read_files
@@ -41,6 +41,7 @@ SHIPPED = (
     "wherever its log backups are restored (log shipping; msdb.dbo.log_shipping_primary_databases lists it) the folder "
     "has to be there, or the restore stops at ADD FILE until it is given WITH MOVE"
 )
+CHANGING_KEYS = frozenset({2, 4, 5, 6})  # of sys.dm_database_encryption_keys
 LOG_FACTOR = 1.2  # every page that moves is logged, in small transactions
 REPLICAS_STAY_SINCE = 14  # before, SHRINKFILE could suspend a replica (KB 3173471)
 
@@ -65,18 +66,41 @@ class DatabaseCopies:
         mirrored: it is mirrored to another server.
         log_backups: its log can be backed up, and so restored elsewhere (log shipping), of which no view of a database
             tells.
+        encryption: it is being encrypted, decrypted or given another key; None: it is encrypted, and whether that is
+            being changed cannot be seen.
     """
 
     seen: bool = True
     snapshot: str = ""
     mirrored: bool = False
     log_backups: bool = False
+    encryption: bool | None = False
+
+    def against_folders(self) -> tuple[bool, str, str]:
+        """Why no file may be added in a new folder, unless somebody says that it is there on the mirror."""
+        why = (
+            "the folder has to be on the mirror, or ADD FILE suspends mirroring: disks_on_replicas: true says "
+            "that it is"
+        )
+        return self.mirrored, "mirror", why
 
     def against_removal(self) -> tuple[tuple[bool, str, str], ...]:
         """Why no file may be removed, which a server says only once a file has been emptied."""
         named = f"while database snapshot {self.snapshot} exists no file can be removed: drop it, or wait for its end"
         unseen = "a database snapshot, which keeps files from being removed, may exist unseen: GRANT VIEW ANY DATABASE"
-        return ((bool(self.snapshot), "snapshots", named), (not self.seen, "snapshots_unseen", unseen))
+        changing = (
+            "while the database is encrypted, decrypted or given another key no file can be removed: wait for its end"
+        )
+        hidden = (
+            "the database is encrypted, and no file can be removed while that is being changed, which cannot be seen: "
+            "GRANT VIEW SERVER SECURITY STATE (before 2022 VIEW SERVER STATE)"
+        )
+        return (
+            (bool(self.snapshot), "snapshots", named),
+            (not self.seen, "snapshots_unseen", unseen),
+            (bool(self.encryption), "encryption", changing),
+            (self.encryption is None, "encryption_unseen", hidden),
+        )
 
 
 def read_copies(session: ReadSession) -> DatabaseCopies:
@@ -92,13 +116,24 @@ def read_copies(session: ReadSession) -> DatabaseCopies:
         NotRecorded,
     ):  # Azure SQL Database has neither view nor snapshots; or an earlier version recorded
         return DatabaseCopies()
-    sees_all, snapshot, mirrored, recovery_model = rows[0]
+    sees_all, snapshot, mirrored, recovery_model, *encrypted = rows[0]  # an earlier version recorded four
     return DatabaseCopies(
         seen=bool(sees_all),
         snapshot=str(snapshot or ""),
         mirrored=bool(mirrored),
         log_backups=recovery_model != "SIMPLE",
+        encryption=_is_changing(session, encrypted=bool(encrypted and encrypted[0])),
     )
+
+
+def _is_changing(session: ReadSession, *, encrypted: bool) -> bool | None:
+    try:
+        rows = session.rows("encryption", doing="looking for a change of encryption")
+    except NotRecorded:
+        return False
+    except PrivilegeMissing:
+        return None if encrypted else False
+    return any(int(state) in CHANGING_KEYS for (state,) in rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +226,10 @@ def _against(
     )
     yield any(file.read_only for file in own), "read_only_space", f"filegroup {filegroup} is read-only"
     yield (
+        *_offline(own),
+        f"filegroup {filegroup} has a file that is not online and can be neither emptied nor removed",
+    )
+    yield (
         place.replicated and place.server.major < REPLICAS_STAY_SINCE,
         "replicas",
         "on this version SHRINKFILE may suspend a replica (KB 3173471)",
@@ -200,12 +239,13 @@ def _against(
         "replicas",
         "the folder has to be there on every replica, or ADD FILE suspends it: disks_on_replicas: true says that it is",
     )
-    yield (
-        place.copies.mirrored and not place.settings.disks_on_replicas,
-        "mirror",
-        "the folder has to be on the mirror, or ADD FILE suspends mirroring: disks_on_replicas: true says that it is",
-    )
+    if not place.settings.disks_on_replicas:
+        yield place.copies.against_folders()
     yield from place.copies.against_removal()
+
+
+def _offline(files: Sequence[File]) -> tuple[bool, str]:
+    return any(file.state not in {"ONLINE", None} for file in files), "file_not_online"
 
 
 def _method(database: str, filegroup: str, own: Sequence[File], folder: str, major: int) -> Method:
@@ -380,6 +420,7 @@ def _against_removal(file: File, files: Sequence[File], place: FilePlace) -> Ite
         f"{file.name} is the primary file, which can be neither emptied nor removed (5212, 5020)",
     )
     yield bool(file.read_only), "read_only_space", f"filegroup {file.space} is read-only"
+    yield (*_offline([file]), f"{file.name} is {file.state} and can be neither emptied nor removed")
     yield not usable, "no_other", f"filegroup {file.space} has no other file that can take its pages"
     yield (
         place.replicated and place.server.major < REPLICAS_STAY_SINCE,

@@ -413,17 +413,26 @@ class FileInspector:
 
     cancel_holds = True
 
-    def __init__(self, session: ReadSession, turn: threading.Lock, route: Route, files: FileRoute) -> None:
+    def __init__(
+        self, session: ReadSession, turn: threading.Lock, route: Route, files: FileRoute, settings: SqlserverSettings
+    ) -> None:
         self._session, self._turn, self._route, self._files = session, turn, route, files
+        self._settings = settings
 
     def against(self) -> str:
         """A filegroup has another file by now, or not one of those that were approved; or no file can be removed."""
         if self._files.old:
             with self._turn:
                 copies = read_copies(self._session)
-            reason = next((sentence for applies, _, sentence in copies.against_removal() if applies), "")
+            reasons = [*copies.against_removal()]
+            if self._files.new and not self._settings.disks_on_replicas:
+                reasons.append(copies.against_folders())
+            reason = next((sentence for applies, _, sentence in reasons if applies), "")
             if reason:
                 return reason
+            away = [name for name, file in self._own().items() if file.state not in {"ONLINE", None}]
+            if away:
+                return f"file {away[0]} is not online"
         if not (self._files.filegroup and self._files.old):
             return ""  # it only tidies up, or one file goes or comes and the others stay
         own = self._own()

@@ -16,8 +16,8 @@ from connectors.sqlserver import ddl, operations
 from connectors.sqlserver.definition import (
     CLUSTERED,
     HEAP,
+    KEY_TYPES,
     NONCLUSTERED,
-    WIDE_TYPES,
     Definition,
     IndexColumn,
     IndexDefinition,
@@ -28,6 +28,7 @@ from connectors.sqlserver.keys import name_of, quote
 PREFIX = "hotplace_"
 MADE = f"{PREFIX}\0"  # the name of what a move makes for itself; the mark stands for the number of the move
 _ALONE = "partitions: switched moves one partition alone, by copy and SWITCH, where nothing speaks against it"
+MOST_EQUAL = 2**31 - 1  # rows of one value in a clustered index that is not unique
 KEY_BYTES = 900  # of a clustered index in every version
 
 
@@ -170,6 +171,12 @@ def _heap(definition: Definition, bundle: Bundle, to_space: str, build: ddl.Buil
     if carrier is None:
         return NoRoute(code="no_key", sentence=f"{bundle.key} is a heap without a column that an index may have as key")
     heap = definition.partitions[0]
+    if heap.rows > MOST_EQUAL and not carrier.unique_index:
+        sentence = (
+            f"{bundle.key} is a heap of {heap.rows:,} rows without a unique index: an index numbers "
+            f"{MOST_EQUAL:,} rows of one value at most (error 666), which would end the build after hours"
+        )
+        return NoRoute(code="too_many_equal", sentence=sentence)
 
     def way(space: str) -> tuple[MethodStatement, ...]:
         on = quote(space)
@@ -404,5 +411,5 @@ def _carrier(definition: Definition) -> _Carrier | None:
 
 
 def _may_be_key(column: TableColumn) -> bool:
-    plain = not column.large and not column.computed and column.type_name not in WIDE_TYPES
+    plain = not column.large and not column.computed and column.type_name in KEY_TYPES
     return plain and 0 < column.max_length <= KEY_BYTES

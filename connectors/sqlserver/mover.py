@@ -174,7 +174,7 @@ class SqlserverMover(Closing):
         elif files is None:
             self._eye = BuildInspector(self._watch, self._watching, route, self._settings)
         else:
-            self._eye = FileInspector(self._watch, self._watching, route, files)
+            self._eye = FileInspector(self._watch, self._watching, route, files, self._settings)
         reason = self._eye.against()
         if reason:
             raise StatementFailed(f"preparing to move {route.bundle.key}: {reason}", advice="Plan again.")

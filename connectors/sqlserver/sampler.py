@@ -19,10 +19,10 @@ from math import isnan
 
 import numpy as np
 
-from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
+from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import GroupBy, busy
 from connectors.kit.population import Population, SessionKinds, SessionLook, ShareOfServer, kind_looks, sessions_of
-from connectors.kit.rotation import SHARE, Rest, Rotation, is_too_long
+from connectors.kit.rotation import SHARE, CounterReader, Counters, CounterSource
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 from connectors.sqlserver.keys import object_ids, unit_ids
 from connectors.sqlserver.sessions import ReadSession, Row
@@ -68,12 +68,6 @@ COUNTERS = (
     "inserted",
     "changed",  # updated and deleted
 )
-OBJECT_SHARE = 0.8  # of the time that readings may take, where counters are read object by object; the rest is for
-# trying again whether all can be read at once
-ALL_AGAIN_SECONDS = 3600.0  # no sooner than that
-BY_OBJECT = " by object"  # of a sample's epoch
-CALL_SHARE = 0.8  # of an interval, that the call for all counters may take
-_WAIT_MS = COUNTERS.index("io_wait_ms")
 _KEYS = 3  # object, index, partition come before the counters
 BYTES_FIGURE = "read_bytes/"  # with the name of the filegroup
 BACKUP, SWEEP = "backups_seen", "sweeps_seen"  # an interval in which they rise is not like others
@@ -156,82 +150,6 @@ def no_units() -> I64:
     return np.empty(0, dtype=np.int64)
 
 
-class CounterReader:
-    """Reads the counters of all units: with one call, or object by object where that call takes too long."""
-
-    def __init__(
-        self, session: ReadSession, clock: Clock, budget_seconds: float, share: float, units: Callable[[], I64]
-    ) -> None:
-        """Args: as of ``DmvSampler``."""
-        self._session, self._clock, self._budget, self._share = session, clock, budget_seconds, share
-        self._units = units
-        self._rest = Rest("reading all counters", share)
-        self._rotation: Rotation | None = None  # None: all are read at once
-        self._began = float("nan")  # the last reading
-        self._all_at = float("-inf")  # when all may be tried again
-
-    def read(self, now: float) -> tuple[I64, I64, I64 | None, str]:
-        """Ids, counters of shape ``(len(COUNTERS), units)``, ids that were not read, and a sentence about those.
-
-        Raises:
-            TimedOut: it takes too long, and which units there are is not known.
-            ConnectorError: another subclass that says what may be done.
-        """
-        self._rest.check(now)
-        interval, self._began = now - self._began, now
-        if now >= self._all_at:
-            found = self._read_all(now, interval)
-            if found is not None:
-                self._rotation = None
-                return (*found, None, "")
-        else:
-            self._begin_turn(now)
-        assert self._rotation is not None, "what takes too long has begun a rotation, or is an error"
-        self._read_some(self._rotation)
-        ids, counters, unread = self._rotation.totals()
-        return ids, counters, unread, self._rotation.coverage(now).sentence
-
-    def _begin_turn(self, now: float) -> Rotation:
-        units = self._units()
-        rotation = self._rotation = self._rotation or Rotation(
-            len(COUNTERS), _WAIT_MS, share=OBJECT_SHARE * self._share
-        )
-        rotation.know(units, object_ids(units))
-        rotation.begin(now)
-        return rotation
-
-    def _read_all(self, began: float, interval: float) -> tuple[I64, I64] | None:
-        """None where it takes too long: from then on counters are read object by object, this answer the first."""
-        limit = {"limit": CALL_SHARE * interval} if interval > 0 else {}  # of the session's own limit at most
-        found: tuple[I64, I64] | None = None
-        failure: TimedOut | None = None
-        try:
-            found = by_unit(self._session.rows("sample", doing="sampling counters", **limit))
-        except TimedOut as error:
-            failure = error
-        ended = self._clock.monotonic()
-        took = ended - began
-        too_long = failure is not None or took > self._budget or is_too_long(took, interval, self._share)
-        self._all_at = float("-inf")
-        if too_long and len(self._units()):
-            self._all_at = ended + max(ALL_AGAIN_SECONDS, took / ((1.0 - OBJECT_SHARE) * self._share))
-            rotation = self._begin_turn(began)
-            if found is not None:
-                rotation.put_all(*found, began)
-            return None
-        if too_long:
-            self._rest.begin(took, ended)
-        if failure is not None:
-            raise failure
-        return found
-
-    def _read_some(self, rotation: Rotation) -> None:
-        for object_id in rotation.due():
-            began = self._clock.monotonic()
-            rows = self._session.rows("sample_object", object_id, doing="sampling counters of one table")
-            rotation.put(object_id, *by_unit(rows), began, self._clock.monotonic())
-
-
 class DmvSampler:
     """Samples over one session with a fixed number of statements."""
 
@@ -242,7 +160,7 @@ class DmvSampler:
         *,
         budget_seconds: float,
         home_of: Callable[[str], str] = str,
-        units: Callable[[], I64] | None = None,
+        units: Callable[[], I64] = no_units,
         share: float = SHARE,
     ) -> None:
         """Wire it up.
@@ -251,14 +169,21 @@ class DmvSampler:
             session: to read with.
             clock: time.
             budget_seconds: counters that take longer are read object by object.
-            units: physical ids of the units of the catalog, ascending; None: they are not known, and what takes too
-                long is read less often.
+            units: physical ids of the units of the catalog, ascending; while there are none, what takes too long is
+                read less often.
             share: of the time that reading counters may take.
             home_of: the space of a filegroup, where that is not the filegroup itself.
         """
         self._session = session
         self._clock = clock
-        self._counters = CounterReader(session, clock, budget_seconds, share, units or no_units)
+        self._units = units
+        source = CounterSource(
+            read_all=self._read_all, read_some=self._read_some, units=self._objects, names=COUNTERS,
+            waits={"io_wait_ms": 1.0},
+        )  # fmt: skip
+        self._counters = CounterReader(
+            source, clock, "reading all counters", budget_seconds=budget_seconds, share=share, slow_answers=1
+        )
         self._home_of = home_of
         self._backup, self._sweep = _Seen(), _Seen()
         self._sessions = Sessions()
@@ -271,27 +196,42 @@ class DmvSampler:
             ConnectorError: another subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        ids, counters, unread, coverage = self._counters.read(monotonic)
+        found = self._counters.read(monotonic)
         answered = self._clock.monotonic()
         files = _by_home(self._optional("files"), self._home_of)
         epoch = self._optional("server")
         figures = self._maintenance() | _figures(self._optional("counters")) | _by_space(files)
         sessions = self._optional("sessions"), self._optional("batches")
         figures |= self._sessions.figures(*sessions, figures, monotonic)
+        started = str(epoch[0][0]) if epoch else "unknown"
+        self._counters.note_epoch(started)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
-            # Totals that are put together by object are not those of the server, and not compared with them.
-            epoch=(str(epoch[0][0]) if epoch else "unknown") + ("" if unread is None else BY_OBJECT),
-            physical_id=ids,
-            counters=dict(zip(COUNTERS, counters, strict=True)),
+            epoch=started + found.suffix,
+            physical_id=found.counters.ids,
+            counters=found.counters.by_name,
             database=figures,
             server_seconds=answered - monotonic,  # an upper bound: the wire is in it
             spaces=_space_figures(files) if files else None,
             roles=role_figures(self._optional("roles")),
-            unread=unread,
-            unread_sentence=coverage,
+            unread=found.unread,
+            coverage=found.coverage,
         )
+
+    def _read_all(self, limit: float | None) -> Counters:
+        return _counters_of(self._session.rows("sample", doing="sampling counters", limit=limit))
+
+    def _read_some(self, objects: Sequence[int], limit: float | None) -> Counters:
+        """Of one object: the function takes no more."""
+        (object_id,) = objects
+        doing = "sampling counters of one table"
+        return _counters_of(self._session.rows("sample_object", object_id, doing=doing, limit=limit))
+
+    def _objects(self) -> tuple[I64, I64]:
+        """Units of the catalog, and the object of each."""
+        units = self._units()
+        return units, object_ids(units)
 
     def _optional(self, name: str) -> list[Row]:
         """Rows of a query, none where this login lacks the right; the doctor tells."""
@@ -305,6 +245,11 @@ class DmvSampler:
         backup = any(command.startswith(("BACKUP", "RESTORE")) for command in commands)
         sweep = any(not command.startswith(("BACKUP", "RESTORE")) for command in commands)
         return {BACKUP: float(self._backup.update(backup)), SWEEP: float(self._sweep.update(sweep))}
+
+
+def _counters_of(rows: list[Row]) -> Counters:
+    ids, counters = by_unit(rows)
+    return Counters(ids, dict(zip(COUNTERS, counters, strict=True)))
 
 
 def by_unit(rows: list[Row]) -> tuple[I64, I64]:

@@ -351,7 +351,8 @@ def route_cost(
     around = around_seconds(route, rows, situation)
     kind = route.name, from_tier, to_tier
     copying = (sum(parts) + around) * factor_of(settings.copy_factors, kind)
-    between = copy_interval(settings.taught_copies, kind, sum(parts) + around)
+    waited = around - STATEMENT_SECONDS * len(route.steps)
+    between = copy_interval(settings.taught_copies, kind, sum(parts) + around, waited)
     return RouteCost(
         log_seconds=_log_seconds(route, situation, settings),
         blocked_seconds=_blocked_seconds(route, np.array(rows, dtype=np.int64), situation, settings, copying),

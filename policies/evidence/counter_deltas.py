@@ -243,11 +243,14 @@ class _Pair:
         was, now = (rows if each is None else each[rows] for each in (self.was, self.now))
         return _Pair(self.ids[rows], was, now)
 
-    def rise(self, before: Counts, after: Counts) -> Counts:
+    def rise(self, before: Counts | F64, after: Counts | F64) -> Counts | F64:
         """How much a counter rose for each id."""
+        was, now = _take(before, self.was), _take(after, self.now)
+        if was.dtype.kind == "f" or now.dtype.kind == "f":
+            return np.subtract(now, was, dtype=np.float64)
         # Counters are kept in 32 bits where they fit. Without the wider type a fall, which marks a restart, would wrap
         # around to a huge rise.
-        return np.subtract(_take(after, self.now), _take(before, self.was), dtype=np.int64)
+        return np.subtract(now, was, dtype=np.int64)
 
 
 def _join_ids(before: I64, after: I64) -> _Pair:
@@ -280,7 +283,7 @@ def _contains(column: I64, ids: I64) -> Bools:
     return _rows(column, ids) >= 0
 
 
-def _take(counter: Counts, rows: I64 | None) -> Counts:
+def _take(counter: Counts | F64, rows: I64 | None) -> Counts | F64:
     """The counter at those rows, 0 for row -1; all of it for None."""
     if rows is None:
         return counter

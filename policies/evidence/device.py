@@ -12,10 +12,10 @@ long read may be a slow disk or a queue.
 
 ``calibrate`` scales configured speeds by what counters measured. An engine may give only one figure per interval, the
 seconds that sessions waited for reads. A regression finds one factor per tier so that
-``sum of factor * wait by the prior`` comes near it, shrunk towards 1 as if the prior had been seen for ``PRIOR_READS``
-reads. A sum says little about a small part of it, so ``left_possible`` gives the least and the most that the waits
-allow each factor. Where these are further apart than ``NARROW``, the tier keeps its configured speed, or the nearest
-possible one.
+``sum of factor * wait by the prior`` comes near it. Reads of the database that are of no tier (its system catalog) have
+their part of the seconds. The factors are shrunk towards 1 as if the prior had been seen for ``PRIOR_READS`` reads. A
+sum says little about a small part of it, so ``left_possible`` gives the least and the most that the waits allow each
+factor. Where these are further apart than ``NARROW``, the tier keeps its configured speed, or the nearest possible one.
 
 ``error_ratios`` says how sure each speed is, by how far each interval lay from the belief before it.
 
@@ -60,6 +60,7 @@ POINT_ERROR = 0.1  # of a bin, as a share: caches and the mix of reads change wi
 SCATTER = 0.2  # of one interval, as if one had been seen
 OPEN_ERROR = 1.5  # of the time of an idle read, as a share, where the points alone are to decide
 NARROW = 2.0
+SHOWN_AS_EQUAL = 0.02  # of a read time: what differs by less is the configured one for a person
 CERTAINTY = 0.9
 FITS_KEPT = 256  # a tier's latest evidence, for many databases
 COUNTS: F64 = np.unique(np.round(np.geomspace(1.0, 256.0, 65)))
@@ -261,7 +262,9 @@ def observe(
     weights = wait_weights(prior, settings)[:, list(READS)]
     by_prior = (weights * rates[list(READS)].T).sum(axis=1)
     expected = float(by_prior.sum())
-    measured = demand.database.read_wait
+    # The database waits for its system catalog as well, and for units whose tier is not known or whose counters were
+    # not read: their reads take their part of the wait along.
+    measured = demand.database.read_wait * min(1.0, reads / all_reads) if all_reads > 0 else demand.database.read_wait
     # Written with ``not``, so that NaN, a wait that was not measured, is passed over as well.
     if not measured >= 0 or expected <= 0 or reads < LEAST_COVERAGE * all_reads:
         return state
@@ -275,7 +278,7 @@ def observe(
         moment=state.moment * fading + weight * ratio * share,
         missed=state.missed * fading + share * (ratio / float(share @ _factors(state, prior)) - 1.0) ** 2,
         count=state.count * fading + share,
-        points=_points_of_one(state, prior, demand, by_prior, reads * demand.seconds),
+        points=_points_of_one(state, prior, demand, by_prior, measured, reads * demand.seconds),
     )
 
 
@@ -285,12 +288,13 @@ def _sessions_found(waits: F64, demand: Demand) -> F64:
     return waits * (1 - 1 / max(active, 1.0)) if active == active else waits
 
 
-def _points_of_one(state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, by_prior: F64, reads: float) -> F64:
-    """How the latency of the tier grew where nearly all of the one measured wait is its own; else as before."""
+def _points_of_one(
+    state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, by_prior: F64, measured: float, reads: float
+) -> F64:
+    """How the latency of the tier grew where nearly all of the measured wait for these reads is its own."""
     waits = by_prior * _factors(state, prior)
     row = int(np.argmax(waits))
     rest = float(waits.sum() - waits[row])
-    measured = demand.database.read_wait
     own = (np.arange(len(prior)) == row) & (rest <= (1 - LEAST_SHARE) * measured)
     if not (own.any() and reads >= LEAST_READS):
         return state.points
@@ -395,7 +399,9 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
             most_read_seconds=float(high[row]) * seconds if has_interval else 0.0,
             servers=_servers(prior[row], state.points[row]),
         )
-        speeds.append(_cap(fitted, below))
+        capped = _cap(fitted, below)
+        moved = abs(capped.random_read_seconds / seconds - 1) > SHOWN_AS_EQUAL
+        speeds.append(replace(capped, estimated=moved and not measured))
     return tuple(reversed(speeds))
 
 

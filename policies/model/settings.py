@@ -60,12 +60,15 @@ class TierSpeed:
     most_read_seconds: float = 0.0
     servers: Servers = ONE_SERVER
     by_default: bool = False  # True: a data sheet's figures, which no configuration names
+    estimated: bool = False  # True: no longer these, as what was seen of waits moved them without settling them
 
     @property
     def source(self) -> str:
         """Where the read times come from, in one word: the same in every command, document and metric."""
         if self.measured:
             return "measured"
+        if self.estimated:
+            return "estimated"
         return "default" if self.by_default else "configured"
 
     def __post_init__(self) -> None:

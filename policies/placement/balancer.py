@@ -59,7 +59,7 @@ from policies.placement.solver.solve import Placement, place
 
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
-_TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
+TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _FEW_TO_KEEP = 15_000  # bundles, up to which a plan keeps its problem until somebody reads its bound
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
 _MISSED = (1e-9, 1e-4)  # of few and of many items: share of an answer's gain whose loss is worth no further answer
@@ -111,14 +111,15 @@ def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
     state, groups, settings = draft.state, list[Group](), draft.settings
     growing = np.bincount(situation.units.space, weights=situation.growth, minlength=len(situation.spaces)) > 0
     for row, tier in enumerate(state.tier_of):
-        left = room_bytes(situation.spaces[row], settings.head_room_ratio * (1.0 - _TOLERATED))
+        left = room_bytes(situation.spaces[row], settings.head_room_ratio * (1.0 - TOLERATED))
         if not 0 <= tier < state.tiers - 1 or not growing[row] or left is None or left >= 0 or state.room[row] >= 0:
             continue
         leaving = draft.leavers() & (state.home == row) & (draft.bundles.size > 0)
-        coldest_first = reversed(draft.by_density(leaving, _loss(draft, tier)))
+        loss = _loss(draft, tier)
+        coldest = np.array(draft.by_density(leaving, loss)[::-1], dtype=np.int64)
         relocations: list[Relocation] = []
-        for bundle in coldest_first:
-            if _is_within_room(state, row) or len(relocations) >= draft.left:
+        for bundle in coldest[_cheapest_to_leave(loss[coldest], state.freed[coldest], -int(state.room[row]))].tolist():
+            if len(relocations) >= draft.left:
                 break
             relocation = state.demotion_of(bundle, MoveReason.GROWTH)
             if relocation is not None:
@@ -130,8 +131,51 @@ def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
     return groups
 
 
+def _cheapest_to_leave(loss: F64, freed: I64, needed: int) -> I64:
+    """Which units free so many bytes and lose little together: positions, in the given order, of all if none suffice.
+
+    The coldest by the byte and then one that suffices, at whatever place among them that is cheapest: by the byte alone
+    a large unit would leave for a few bytes, and the next plan would want it back.
+
+    Args:
+        loss: of each unit, those first that lose least by the byte.
+        freed: bytes of each.
+        needed: bytes.
+    """
+    lost, room = (np.concatenate(([0.0], np.cumsum(column))) for column in (loss, freed))
+    best, found = np.inf, np.arange(len(loss))
+    for many in range(len(loss)):
+        last = many + np.flatnonzero(freed[many:] >= needed - room[many])
+        if len(last):
+            at = int(last[np.argmin(loss[last])])
+            if lost[many] + loss[at] < best:
+                best, found = lost[many] + loss[at], np.append(np.arange(many), at)
+        if room[many + 1] >= needed:
+            break
+    return found
+
+
 def _is_within_room(state: PlacementState, space: int) -> bool:
     return state.room[space] >= 0
+
+
+def _with_forced(forced: Sequence[Group], groups: Sequence[Group], fresh: Callable[[], PlacementState]) -> list[Group]:
+    """The forced groups and the others in the best order, without what leaves for growth though others leave enough.
+
+    Args:
+        forced: pins, and what leaves for growth, of which the dearest stay first.
+        groups: the others, which find room in this order.
+        fresh: gives the state before the first group.
+    """
+    kept, ordered = list(forced), _order_groups(groups, _after(fresh(), forced))
+    growing = [each for each in forced if each.relocations[0].reason is MoveReason.GROWTH] if groups else []
+    for group in sorted(growing, key=lambda each: each.saved):
+        rest = [each for each in kept if each is not group]
+        order = _order_groups(groups, _after(fresh(), rest))
+        state = _after(fresh(), rest)
+        if all(map(state.carry_out, order)) and _is_within_room(state, group.relocations[0].source):
+            kept, ordered = rest, order
+    return [*kept, *ordered]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,11 +379,10 @@ def _complete(begun: _Begun, seconds: float, limit: Callable[[float], float] | N
     problem = build_problem(draft, open_to)
     bounding = _bounding_problem(draft, open_to, problem)
     bound, forced = value_bound(bounding), _net_of_cost(draft, begun.forced)
-    state = _after(_fresh_state(situation, bundles, settings), begun.forced)
+    fresh = partial(_fresh_state, situation, bundles, settings)
     # The solver's groups are found for the draft as it is; sorted afterwards, a plan that is stopped after any group
     # has done the best part first.
-    groups = [*begun.forced, *_order_groups(best_groups(draft, problem), state)]
-    fresh = partial(_fresh_state, situation, bundles, settings)
+    groups = _with_forced(begun.forced, best_groups(draft, problem), fresh)
     worn = within_turnover(groups, bundles, situation, settings, fresh)
     # The limits come last: both steps before them drop or reorder groups, and a prefix cut before would end at other
     # groups than the plan that is carried out.

@@ -17,12 +17,14 @@ changes tier. It is counted at each tier's present speed, ignoring that queues g
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
 import numpy as np
 
+from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, I64, Bools, Signal
 from policies.evidence.bundles import Bundles, bundles_of
 from policies.model.moves import Group
@@ -200,6 +202,8 @@ def why_nothing(situation: Situation, settings: PolicySettings, mode: Mode) -> t
         settings: that it was made with.
         mode: of the plan, whose names exist.
     """
+    if isinstance(mode, Hsm):
+        return tuple(_as_slow(situation))
     if not isinstance(mode, Usage | Capacity):
         return ()
     situation = single_where_possible(situation)
@@ -208,6 +212,23 @@ def why_nothing(situation: Situation, settings: PolicySettings, mode: Mode) -> t
     weights, free = _to_level(situation, bundles, settings, mode, _rows(situation, mode))
     why = (why_level(draft, row, situation.tiers[row].name, weight, free) for row, weight in weights)
     return (WITHIN_A_TIER, *why)
+
+
+ALIKE = 0.95  # of a read time, and more: no faster
+
+
+def _as_slow(situation: Situation) -> Iterator[str]:
+    """That the fastest tier reads no faster than the slowest, as where both are on one device."""
+    if len(situation.tiers) < 2:
+        return
+    fast, slow = situation.tiers[0], situation.tiers[-1]
+    seconds = fast.speed.random_read_seconds, slow.speed.random_read_seconds
+    if seconds[0] >= ALIKE * seconds[1]:
+        times = f"{format_seconds(seconds[0])} on {fast.name} and {format_seconds(seconds[1])} on {slow.name}"
+        yield (
+            f"a read takes {times}, as far as is known: nothing is gained by moving there. Both may be on one device; "
+            f"if {fast.name} is faster, say so with random_read of that tier"
+        )
 
 
 def _left_behind(

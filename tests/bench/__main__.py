@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.bench.lab.__main__ import EXPERIMENTS, MINUTES
 from tests.bench.lab.pace import FULL, ROUND
@@ -44,6 +45,7 @@ SMALL_TOO = (
     "policy_wandering",
     "policy_births",
     "policy_growth",
+    "policy_classes",
     "postgresql_cost",
     "oracle_cost",
     "history_week",
@@ -52,6 +54,7 @@ SMALL_TOO = (
     "fleet",
     "fault_simulation",
 )  # have a small version: measurements(quick=True)
+TRACES = "traces"  # plays recorded loads, which are not kept here: run only where --traces says where they are
 MODULES = (
     "policy",
     "policy_gap",
@@ -60,12 +63,14 @@ MODULES = (
     "policy_births",
     "policy_growth",
     "policy_arrays",
+    "policy_classes",
     "demand",
     "assess",
     "verify",
     "sampling",
     "prove",
     "fault_simulation",
+    TRACES,
     *COST,
     *LAB,
 )
@@ -76,18 +81,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MODULES))
     parser.add_argument("--quick", action="store_true", help="what is short, and the laboratory small")
+    parser.add_argument("--traces", metavar="FOLDER", type=Path, help="recorded loads, for the benchmark named traces")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(MODULES))
     if unknown:
         parser.error(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(MODULES)}")
+    if TRACES in given.names and given.traces is None:
+        parser.error("where are the recorded loads? --traces FOLDER says it")
     if given.inside:
-        print(json.dumps([line for name in given.names for line in _measured(name, quick=given.quick)]))
+        print(json.dumps([line for name in given.names for line in _measured(name, given.traces, quick=given.quick)]))
         return 0
-    return _run(given.names or ([*SHORT, *SMALL_TOO, *QUICK_LAB] if given.quick else MODULES), quick=given.quick)
+    every = [name for name in MODULES if name != TRACES or given.traces]
+    names = given.names or ([*SHORT, *SMALL_TOO, *QUICK_LAB] if given.quick else every)
+    return _run(names, given.traces, quick=given.quick)
 
 
-def _run(names: Sequence[str], *, quick: bool) -> int:
+def _run(names: Sequence[str], traces: Path | None, *, quick: bool) -> int:
     results: list[Measurement] = []
     failed: list[str] = []
     for name in names:
@@ -95,6 +105,7 @@ def _run(names: Sequence[str], *, quick: bool) -> int:
         about = f"about {MINUTES[name.removeprefix('lab.')][quick]:g} minutes" if name in LAB else ""
         print(f"{name} ... {about}", file=sys.stderr, flush=True)
         command = [sys.executable, "-m", "tests.bench", "--inside", *(["--quick"] if quick else []), name]
+        command += ["--traces", str(traces)] if name == TRACES else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             failed.append(name)
@@ -113,11 +124,13 @@ def module_of(name: str) -> str:
     return f"tests.bench.cost.{name}" if name in COST else f"tests.bench.{name}"
 
 
-def _measured(name: str, *, quick: bool) -> list[Measurement]:
-    """Run one benchmark in this process."""
+def _measured(name: str, traces: Path | None, *, quick: bool) -> list[Measurement]:
+    """Run one benchmark in this process; ``traces``: the folder of recorded loads."""
     module = importlib.import_module(module_of(name))
     if name in LAB:
         lines: list[Measurement] = module.measurements(ROUND if quick else FULL)
+    elif name == TRACES:
+        lines = module.measurements(traces)
     elif name in SMALL_TOO:
         lines = module.measurements(quick=quick)
     else:

@@ -9,7 +9,8 @@ other settings (keys of the configuration file), ``--samples N`` with N samples 
 play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people and each play when
 it ends. ``--keep FOLDER`` keeps each play in a file and does not repeat those that are there: the table may be played
 in parts, by ``--workers N`` at a time. ``--caches`` plays caches of pages only (``page_caches``), next to what hotplace
-won on the same loads when these were published. ``--write`` publishes what was played, with the command that plays it
+won on the same loads when these were published; otherwise they are played with the others, but for ``--quick``, and the
+rows about them are those of what was played. ``--write`` publishes what was played, with the command that plays it
 again: the rows, and the gains from which ``tests.bench.policies.wandering.figure`` draws the picture of the
 documentation and ``tests.docs.reference`` its table; ``--days FILE`` writes only the gains, to a file.
 """
@@ -32,7 +33,7 @@ from tests.bench.policies.wandering.fixed import BestFixed, most_by_hour
 from tests.bench.policies.wandering.held_out import held_out_world
 from tests.bench.policies.wandering.kept import keep, read
 from tests.bench.policies.wandering.page_caches import ROWS as CACHE_ROWS
-from tests.bench.policies.wandering.page_caches import Cached, cache_rows, play_caches
+from tests.bench.policies.wandering.page_caches import cache_rows, play_caches
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
 from tests.bench.policies.wandering.shapes import world
@@ -53,6 +54,7 @@ class Task:
     seed: int
     hours: int = frozen.HOURS
     delayed: bool = True
+    caches: bool = True
     samples_an_hour: int = 1
     policy: str = "{}"  # JSON
 
@@ -71,6 +73,7 @@ def play(task: Task) -> Play:
         equal_pages=play_lru_of_equal_pages(here),
         most=by_day(most_by_hour(here)[0]),
         most_paid=most_with_copies(here),
+        caches=tuple(play_caches(here)) if task.caches else (),
     )
 
 
@@ -87,12 +90,14 @@ def world_of(task: Task) -> World:
 
 
 def play_once(task: Task, folder: Path | None) -> Play:
-    """As it is kept in the folder, or played now and kept there; of what was kept without the delay only that."""
+    """As it is kept in the folder, or played now and kept there; the delay or caches that it lacks are played."""
     path = folder / f"{task.shape}-{task.seed}.json" if folder else None
     kept = read(path) if path else None
     played = kept or play(task)
     if task.delayed and played.delayed is None:
         played = replace(played, delayed=play_delayed(task, world_of(task)))
+    if task.caches and not played.caches:
+        played = replace(played, caches=tuple(play_caches(world_of(task))))
     if path and played != kept:
         keep(played, path)
     return played
@@ -117,7 +122,7 @@ def tasks_of(given: argparse.Namespace) -> list[Task]:
     return [
         Task(
             shape=shape, seed=seed, hours=hours, policy=given.policy, samples_an_hour=given.samples,
-            delayed=not given.at_once and seed in frozen.DELAYED_SEEDS,
+            delayed=not given.at_once and seed in frozen.DELAYED_SEEDS, caches=not given.quick,
         )
         for seed in seeds
         for shape in given.shapes.split(",")
@@ -144,9 +149,11 @@ def main(arguments: list[str]) -> int:
     if given.write and given.quick:
         parser.error("four days are not published: --write goes without --quick")
     if given.caches:
-        rows = [*cache_rows(days.read(days.PATH), play_page_caches(tasks_of(given)), caches_command(given))]
+        published = with_caches(days.read(days.PATH), tasks_of(given), given.workers)
+        rows = list(cache_rows(published, command_of(given).replace(COMMAND, f"{COMMAND} --caches", 1)))
         if given.write:
             write_rows(rows, outdated=lambda name: name.startswith(CACHE_ROWS))
+            days.write(published, days.PATH)
         print(json.dumps(rows))
         return 0
     played = []
@@ -154,24 +161,28 @@ def main(arguments: list[str]) -> int:
         played.append(one)
         if given.table:
             print(one.sentence, file=sys.stderr, flush=True)
+    command = command_of(given)
+    rows = [*figures(played, command), *cache_rows(days.days_of(played), command)]
     if given.write:
-        write_rows(figures(played, command_of(given)), outdated=is_row)
+        write_rows(rows, outdated=lambda name: is_row(name) or name.startswith(CACHE_ROWS))
     if given.days or given.write:
         days.write(days.days_of(played), given.days or days.PATH)
-    print(page(played) if given.table else json.dumps(figures(played)))
+    print(page(played) if given.table else json.dumps(rows))
     return 0
 
 
-def play_page_caches(tasks: Sequence[Task]) -> list[Cached]:
-    """What each cache won on each world."""
-    return [
-        Cached(shape=task.shape, seed=task.seed, scores=tuple(play_caches(world_of(task)))) for task in tasks
-    ]  # fmt: skip
+def with_caches(published: dict[str, days.Days], tasks: Sequence[Task], workers: int) -> dict[str, days.Days]:
+    """What was published of the loads, and what each cache wins on those that are played."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for task, gains in zip(tasks, pool.map(play_caches_of, tasks), strict=True):
+            totals = {name: {task.seed: gain} for name, gain in gains.items()}
+            published[task.shape] = days.with_totals(published[task.shape], totals)
+    return published
 
 
-def caches_command(given: argparse.Namespace) -> str:
-    """What plays the caches again."""
-    return command_of(given).replace(COMMAND, f"{COMMAND} --caches", 1)
+def play_caches_of(task: Task) -> dict[str, int]:
+    """What each cache wins on one load, in whole seconds."""
+    return {score.policy: round(score.gain) for score in play_caches(world_of(task))}
 
 
 def command_of(given: argparse.Namespace) -> str:

@@ -104,6 +104,12 @@ def test_what_expired_is_not_open(fresh: Site) -> None:
     assert fresh.good("proposals", "--json").document["proposals"] == []
     assert fresh.good("status", "--json").document["databases"][0]["proposals"] == []
     assert [each["id"] for each in fresh.good("proposals", "--past", "--json").document["proposals"]] == [number]
+    assert fresh.good("proposals", "--all", "--json").document["proposals"] == []
+    (standing,) = fresh.good("status", "--all", "--json").document["databases"]
+    assert (standing["undecided_proposals"], standing["needs"]) == (0, "silent")
+    shown = fresh.good("show", str(number))
+    assert "expired: not decided in time" in shown.out
+    assert "proposed:" not in shown.out
 
 
 def test_a_full_disk_is_named(fresh: Site) -> None:

@@ -23,7 +23,9 @@ def seven() -> Iterator[Life]:
     """A database whose plan has seven moves, watched for a cycle; commands print at 80 columns."""
     with beginning(as_json=False) as life:
         life.site.values["databases"] = [life.site.values["databases"][1]]
-        life.site.values["databases"][0]["policy"]["maximum_moves"] = 7
+        database = life.site.values["databases"][0]
+        database["policy"]["maximum_moves"] = 7
+        database["proposal_expires"] = "36500d"  # terminals have a clock of their own, which is many years ahead
         life.site.write()
         life.site.good("run", "--once")
         yield life

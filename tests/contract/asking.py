@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.kit.contract import Connector
+from connectors.kit.rotation import CounterReader, CounterSource
 from connectors.model.moves import Bundle, Route, UnitKind
 from connectors.model.observation import Catalog, Demand, Interval, Signal
 from policies.evidence.counter_deltas import difference
@@ -74,3 +75,9 @@ def reads_of(demand: Demand, catalog: Catalog, signal: Signal) -> dict[str, floa
     rows = catalog.units.rows_of(demand.physical_id)
     pages = demand.rates[signal] * demand.seconds
     return {catalog.units.key[row]: float(n) for row, n in zip(rows, pages, strict=True) if row >= 0 and n > 0}
+
+
+def counter_source_of(connector: Connector) -> CounterSource | None:
+    """What its sampler reads counters from; None where that needs no budget."""
+    reader = getattr(getattr(connector, "_sampler", None), "_counters", None)
+    return reader._source if isinstance(reader, CounterReader) else None

@@ -13,7 +13,7 @@ from connectors.kit.templates import TemplateKind
 from connectors.model.blocks import BLOCK_HEAT, SeesBlocks
 from connectors.model.moves import NoRoute
 from connectors.model.observation import Signal
-from tests.contract.asking import bundle_of, demand_of, reads_of
+from tests.contract.asking import bundle_of, counter_source_of, demand_of, reads_of
 from tests.contract.harness import Ability, EngineHarness, PlayTable
 
 READS = 300
@@ -135,6 +135,35 @@ def test_a_sample_is_sorted_and_absent_means_zero(connector: Connector, table: P
     assert all(len(column) == len(sample.physical_id) for column in sample.counters.values())
     assert all(bool(np.all(column >= 0)) for column in sample.counters.values())
     assert sample.server_seconds >= 0
+
+
+def test_counters_by_object_are_those_of_all_at_once(
+    harness: EngineHarness, connector: Connector, table: PlayTable
+) -> None:
+    """Where all are too many, some are asked for by id, each call with a limit of its own: the same figures."""
+    source = counter_source_of(connector)
+    if source is None:  # an engine whose counters never take long
+        return
+    keeping = harness.create("by_object_lob", lob=True)
+    try:
+        connector.catalog()
+        for each in (table, keeping):
+            harness.read_randomly(each, READS)
+            harness.scan(each)
+        known, objects = source.units()
+        at_once, several = source.read_all(2.0), source.at_once
+        asked = np.unique(objects[np.isin(known, at_once.ids)]).tolist()
+        parts = [source.read_some(asked[at : at + several], 2.0) for at in range(0, len(asked), several)]
+    finally:
+        harness.drop(keeping)
+    ids = np.concatenate([part.ids for part in parts])
+    order = np.argsort(ids)
+    both = np.isin(at_once.ids, known)
+    assert len(parts) >= 1
+    assert ids[order].tolist() == at_once.ids[both].tolist()
+    for name in source.names:
+        by_object = np.concatenate([part.by_name[name] for part in parts])[order]
+        assert by_object.tolist() == at_once.by_name[name][both].tolist(), name
 
 
 def test_random_reads_are_waited_for(

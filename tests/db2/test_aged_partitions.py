@@ -15,7 +15,6 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
 from agent.terminal.errors import ExitCode
 from connectors.kit.contract import ConnectorError
-from connectors.kit.rolling import Range
 from connectors.kit.templates import TemplateKind
 from connectors.model.moves import ByHand, NoRoute
 from connectors.model.observation import NO_PARENT, Home, UnitTable
@@ -132,7 +131,7 @@ def test_what_cannot_be_served(db2: Db2, connect: Connect, connector: Any) -> No
 def test_what_goes_along(home_of_other: int, parent_of_other: int, whole: bool, connector: Any) -> None:
     """Pieces of indexes and large objects of the partition; nothing goes where something else is there."""
     from connectors.db2.catalog import Homes
-    from connectors.db2.partitions import _bundle
+    from connectors.db2.partitions import bundle_alone
 
     ids = np.array([10, 20, 30])
     units = UnitTable(
@@ -140,12 +139,9 @@ def test_what_goes_along(home_of_other: int, parent_of_other: int, whole: bool, 
         size_bytes=np.array([100, 10, 1]), space=np.zeros(3, dtype=np.int32), bundle=ids,
         parent=np.array([NO_PARENT, 10, parent_of_other]),
     )  # fmt: skip
-    partition = Range(
-        id=0, schema="A", name="P1", key=units.key[0], low=None, high=datetime.now(UTC), space=FAST, size_bytes=0
-    )
     home = replace(connector._storage().space_named(TS_FAST), number=5)
     homes = Homes(ids, np.array([5, 5, home_of_other]))
-    found = _bundle(partition, home, units, {key: row for row, key in enumerate(units.key)}, homes)
+    found = bundle_alone(units.key[0], FAST, home, units, {key: row for row, key in enumerate(units.key)}, homes)
     assert (found is not None) is whole
     if found is not None:
         along = 3 if home_of_other == home.number else 2

@@ -285,6 +285,13 @@ def test_what_zos_does_not_show_is_not_observed_here(mainframe: SimulatedZ, tmp_
     done: Finished = on_zos(tmp_path).good("plan", "--observe", "0.4")
     assert "not observed here" in done.out
     assert "not enough history" not in done.out
+    assert "nothing was watched yet" not in done.out
+    site = on_zos(tmp_path)
+    site.database["tiers"] = [{"name": "hdd", "spaces": ["SGHDD"]}]
+    site.write()
+    sized = site.good("sizing", "--tier", "ssd", "--size", "10GiB").out
+    assert "how much it would serve is not known" in sized
+    assert "nothing is ranked: pin what you know to be hot" in sized
 
 
 HOSTILE = 'A"; DROP TABLE "X\n; CL: DLTLIB LIB(SHOP);\n--'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client import generate_latest
@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from agent.moving.progress import RunningMove
 from agent.service.daemon import Daemon
 from agent.service.fleet_metrics import FleetCollector
-from agent.service.snapshot import Term
+from agent.service.notifier import Waiting
 from tests.deploy.promql import Labels
 from tests.simulation.site import MINUTE, Site
 
@@ -38,7 +38,12 @@ def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Labels]:
         watch.snapshot.note_success("act", NOW)
         watch.snapshot.hottest_tenths = {"u": 0.7}
         watch.snapshot.foreground_read_seconds = 0.01
-        watch.snapshot.undecided = Term(created_at=NOW, expires_at=NOW.replace(hour=1))
+        watch.snapshot.waiting = (
+            Waiting(
+                number=1, digest="0" * 12, moves=1, size_bytes=1, saves_per_hour=1.0,
+                created_at=site.clock.now(), expires_at=site.clock.now() + timedelta(days=365 * 100),
+            ),
+        )  # fmt: skip
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
         registry = daemon._registry()

@@ -184,6 +184,7 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     "HotplaceSampleStale": ([series("hotplace_sample_age_seconds", WATCHED, "60x59 1000x59 60x200")], 100, 130),
     "HotplaceCycleFailures": ([series("hotplace_cycle_failures_total", WATCHED, "0x59 0+1x59 60x200")], 100, 190),
     "HotplaceCycleSlow": ([series("hotplace_cycle_seconds", WATCHED, "1x59 40x59 1x200")], 100, 130),
+    "HotplaceUnitsUnread": ([series("hotplace_units_unread", WATCHED, "0x59 480x180 0x300")], 230, 250),
     "HotplaceJobFails": (
         [series("hotplace_job_failing_seconds", {**DATABASE, "job": "act"}, "0x59 0+60x59 0x200"),
          series("hotplace_job_failing_seconds", {**DATABASE, "job": "sample"}, "0x59 0+60x59 0x200")], 100, 130,

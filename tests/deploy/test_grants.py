@@ -39,9 +39,10 @@ ASKS = {
         "database_principals database_scoped_configurations destination_data_spaces extended_properties foreign_keys "
         "fulltext_indexes index_columns index_resumable_operations indexes master_files objects partition_functions "
         "partition_range_values partition_schemes schemas security_predicates stats tables types views",
-        r"VIEW (SERVER|DATABASE) STATE": "database_query_store_options dm_db_file_space_usage "
-        "dm_db_index_operational_stats dm_db_log_space_usage dm_db_partition_stats dm_exec_query_profiles "
-        "dm_exec_requests dm_exec_sessions dm_exec_sql_text dm_hadr_database_replica_states dm_io_virtual_file_stats "
+        r"VIEW (SERVER|DATABASE) STATE": "database_query_store_options dm_database_encryption_keys "
+        "dm_db_file_space_usage dm_db_index_operational_stats dm_db_log_space_usage dm_db_partition_stats "
+        "dm_exec_query_profiles dm_exec_requests dm_exec_sessions dm_exec_sql_text dm_hadr_database_replica_states "
+        "dm_io_virtual_file_stats "
         "dm_os_buffer_descriptors dm_os_buffer_pool_extension_configuration dm_os_performance_counters dm_os_sys_info "
         "dm_os_volume_stats dm_os_wait_stats dm_tran_active_snapshot_database_transactions "
         "dm_tran_active_transactions dm_tran_locks query_store_plan query_store_query query_store_query_text "
@@ -62,6 +63,7 @@ ASKS = {
         r"pg_monitor": "pg_buffercache pg_ls_waldir",
         r"superuser": "pg_ls_dir pg_read_file pg_stat_file",
         r"which all users have": "chunk hypertable pg_dist_shard",
+        r"EXECUTE on the function": "bt_index_check",
     },
 }
 # Queries about what the login may do: what it may not see is the answer, or it sees its own without a right.

@@ -53,8 +53,10 @@ UNKNOWN_TO_SQLFLUFF = "CREATE TABLESPACE"
 _NAME = r"[A-Z][A-Z0-9_]*"
 _SIZE = r"\d+ [KMG]"
 _ATTRIBUTES = rf"( USING STOGROUP {_NAME})?( AUTORESIZE (YES|NO))?( INITIALSIZE {_SIZE})?( INCREASESIZE {_SIZE})?"
+_ATTRIBUTES += rf"( BUFFERPOOL {_NAME})?"
 DOCUMENTED = (  # syntax diagrams of the Db2 12.1 SQL reference, as far as it is used
     rf"CREATE STOGROUP {_NAME} ON '/[\w/]+'(, '/[\w/]+')*;",
+    rf"CREATE BUFFERPOOL {_NAME}( IMMEDIATE| DEFERRED)? SIZE \d+( PAGESIZE (4096|8192|16384|32768))?;",
     rf"CREATE (LARGE )?TABLESPACE {_NAME} PAGESIZE (4096|8192|16384|32768) MANAGED BY AUTOMATIC STORAGE{_ATTRIBUTES};",
     rf"GRANT (CONNECT|CREATETAB|SQLADM)(, (CONNECT|CREATETAB|SQLADM))* ON DATABASE TO (USER )?{_NAME};",
     rf"GRANT USE OF TABLESPACE {_NAME} TO (USER )?{_NAME};",
@@ -75,9 +77,9 @@ def compose_of(engine: str) -> dict[str, Any]:
 
 
 def test_every_engine_has_the_same_three_files() -> None:
-    """A container, a set-up, a configuration; besides only the script that runs them all."""
+    """A container, a set-up, a configuration; besides only what SQL Server flushes by, and the script that runs all."""
     expected = {f"{engine}-{what}" for engine in ENGINES for what in ("compose.yaml", "setup.sql", "hotplace.yaml")}
-    expected.add("run")
+    expected |= {"run", "sqlserver-flush.sql"}
     assert {path.name for path in LIVE.iterdir()} == expected
 
 

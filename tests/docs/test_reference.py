@@ -19,14 +19,19 @@ from tests.docs.reference.schemas import FOLDER, schema_files
 from tests.docs.text import WRITTEN
 from tests.over import over
 
-PARTS = all_blocks()
 EXPLAINED = ("verdict", "state", "alert", "exit code")  # that need a sentence on what they mean for a person
 
 
+@pytest.fixture(scope="module")
+def parts() -> dict[str, str]:
+    """Markdown of each part, made where it is asked for: each worker imports this file."""
+    return all_blocks()
+
+
 @over("name", [name for name in WRITTEN if names_in(WRITTEN[name])])
-def test_a_page_is_what_the_code_says(name: str) -> None:
+def test_a_page_is_what_the_code_says(parts: dict[str, str], name: str) -> None:
     """`make docs-write` would change nothing."""
-    assert fill(WRITTEN[name], PARTS) == WRITTEN[name], "run `make docs-write` and commit what it writes"
+    assert fill(WRITTEN[name], parts) == WRITTEN[name], "run `make docs-write` and commit what it writes"
 
 
 def test_every_schema_is_published() -> None:
@@ -34,11 +39,11 @@ def test_every_schema_is_published() -> None:
     assert {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")} == schema_files()
 
 
-def test_every_part_stands_on_one_page() -> None:
+def test_every_part_stands_on_one_page(parts: dict[str, str]) -> None:
     """What the code has is documented, and documented once; a part that the code does not have is refused."""
-    assert Counter(name for text in WRITTEN.values() for name in names_in(text)) == Counter(list(PARTS))
+    assert Counter(name for text in WRITTEN.values() for name in names_in(text)) == Counter(list(parts))
     with pytest.raises(UnknownBlock):
-        fill("<!-- generated: verdict invented -->\n<!-- end -->\n", PARTS)
+        fill("<!-- generated: verdict invented -->\n<!-- end -->\n", parts)
 
 
 def sections_by_hand() -> list[tuple[str, str]]:
@@ -59,10 +64,10 @@ def test_each_entry_is_explained(name: str, text: str) -> None:
         assert text.startswith("1. ")
 
 
-def test_every_key_has_a_meaning() -> None:
+def test_every_key_has_a_meaning(parts: dict[str, str]) -> None:
     """No key of the configuration is listed without a word about it, and without when to change it."""
-    parts = [part for name, part in PARTS.items() if name.startswith(("keys", "connection"))]
-    rows = [row for part in parts for row in part.splitlines() if row.startswith("| `")]
+    made = [part for name, part in parts.items() if name.startswith(("keys", "connection"))]
+    rows = [row for part in made for row in part.splitlines() if row.startswith("| `")]
     assert len(rows) > 150
     assert not [row for row in rows if not all(cell.strip() for cell in row.split(" | ")[3:])]
 

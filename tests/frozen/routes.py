@@ -21,6 +21,7 @@ from connectors.db2 import partitions as db2_calendar
 from connectors.db2 import partitions as db2_ranges
 from connectors.db2.names import Key, Part
 from connectors.db2.new_space import routes_new_space as db2_space
+from connectors.db2.operations import TableHomes
 from connectors.db2.table_move import by_hand as db2_split
 from connectors.kit.rolling import Range
 from connectors.kit.templates import StatementTemplate
@@ -289,7 +290,6 @@ def _of_db2() -> dict[str, Found]:
     assert isinstance(template, StatementTemplate), template
     manual = (
         restrictions.redirected_restore("TS", "FAST"), restrictions.temporary_space("TEMP", "FAST"),
-        restrictions.detach_attach("APP", "ORDERS", "P1", "TS_FAST"),
         restrictions.rebinds(["APP.PACKAGE"]), restrictions.packages_to_rebind("TS"),
     )  # fmt: skip
     return {
@@ -301,8 +301,16 @@ def _of_db2() -> dict[str, Found]:
         "aged, for a person": partitions.by_hand(
             Key(Part.TABLE, "APP", "LOG"),
             ("P1", 4, 1, 1, "Y", "'2030-02-01'", "N", "'2030-02-02'"),
-            db2.FAST_SPACE,
+            TableHomes("TS_FAST", "TS_FAST", "TS_FAST"),
             "it shares its table space",
+        ),
+        "partition, for a person": partitions.route_by_hand(
+            replace(db2.bundle("APP.LOG partition P1"), kind=UnitKind.TABLE_PARTITION),
+            ("P1", 4, "", 1, "Y", "'2030-02-01'", "N", "'2030-02-02'"),
+            db2.FAST_SPACE,
+            db2.SPACE,
+            TableHomes("TS_SLOW", "TS_IX", "TS_SLOW"),
+            0,
         ),
         "statements for a person": ByHand(statements=manual, because="some are no statements that an agent may send"),
     }

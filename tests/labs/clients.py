@@ -10,6 +10,25 @@ import re
 _VARIABLE = re.compile(r"\$\(\w+\)")
 _BLOCK = re.compile(r"(DECLARE|BEGIN|CREATE\s+(OR\s+REPLACE\s+)?(FUNCTION|PACKAGE|PROCEDURE|TRIGGER|TYPE))\b", re.I)
 _SQL = ("ALTER", "CREATE", "DROP", "BEGIN", "DECLARE", "GRANT", "COMMIT", "SELECT")
+# Names of objects that end or begin something for one of the clients, as far as they can be shown on one line.
+NAMES = (
+    "a&b",
+    "&&a",
+    "a;",
+    ";",
+    "/",
+    "GO",
+    "$(SQLCMDUSER)",
+    "@x",
+    "#y",
+    "-- z",
+    "a -",
+    "!ls",
+    ":r",
+    r"\q",
+    ":x",
+    "@@#%",
+)
 SQLCMD_WORDS = ("ED", "EXIT", "QUIT", "RESET", "LIST")
 
 
@@ -82,6 +101,16 @@ def sqlcmd(text: str, *, variables: dict[str, str] | None = None) -> list[str]:
     if rest:  # sent, too, but by no GO of ours
         raise Refused(f"without GO: {rest}")
     return sent
+
+
+def batches(text: str) -> list[str]:
+    """Of sqlcmd started with -x, without whole lines of comments and without what stands in every file of ours."""
+    sent = ["\n".join(line for line in each.split("\n") if not line.startswith("--")).strip() for each in sqlcmd(text)]
+    if not sent[0].startswith("SET QUOTED_IDENTIFIER") or not sent[1].startswith("IF N'$(SQLCMDUSER)'"):
+        raise Refused(f"without its opening: {sent[:2]}")
+    if set(sent[3::2]) != {"IF @@ERROR <> 0 SET NOEXEC ON;"}:
+        raise Refused("goes on after an error")
+    return [each.removesuffix(";") for each in sent[2::2]]
 
 
 def clp(text: str) -> list[str]:

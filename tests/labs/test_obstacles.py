@@ -132,3 +132,41 @@ def test_duplicates_under_a_unique_index_are_named(thing: psycopg.Connection, co
     with pytest.raises(StatementFailed) as caught:
         run(connector, route_to(connector, "public.twice_id", "fast"))
     assert "equal under this unique index" in caught.value.advice
+
+
+@pytest.fixture
+def amcheck(cluster: Cluster, dba: psycopg.Connection) -> psycopg.Connection:
+    """The DBA's session where amcheck looks for equal rows: since PostgreSQL 17, where the server was built with it."""
+    offered = "SELECT EXISTS (SELECT FROM pg_available_extension_versions WHERE name = 'amcheck' AND version = '1.4')"
+    if dba.execute(offered.encode()).fetchone() != (True,):
+        pytest.skip("no amcheck 1.4 here")
+    dba.execute("CREATE SCHEMA checks; CREATE EXTENSION amcheck SCHEMA checks")
+    return dba
+
+
+def test_duplicates_are_found_before_where_amcheck_is_installed(
+    amcheck: psycopg.Connection, cluster: Cluster, connector: PostgresqlConnector
+) -> None:
+    """With a statement that lists them; sound indexes are counted, numbers are no matter of a collation."""
+    amcheck.execute(
+        "CREATE TABLE words (id int PRIMARY KEY, word text UNIQUE);"
+        "INSERT INTO words SELECT g, 'w' || g FROM generate_series(1, 100) AS g;"
+        "CREATE TABLE twice (a text, b int);"
+        "INSERT INTO twice VALUES ('x', 1), ('x', 1), ('y', 2), (NULL, 3), (NULL, 3);"
+        "CREATE INDEX twice_a ON twice (a, (b + 1)) WHERE b > 0"
+    )
+    amcheck.execute("UPDATE pg_index SET indisunique = true WHERE indexrelid = 'twice_a'::regclass")
+    told = {each.code: each for each in connector.try_moves(["fast"])}
+    assert set(told) == {"moves_tried", "equal_rows", "unique_indexes_compared"}
+    assert "public.twice_a" in told["equal_rows"].sentence
+    assert told["unique_indexes_compared"].sentence.startswith("1 unique indexes over text have no equal rows")
+    assert amcheck.execute(listing(str(told["equal_rows"].remedy))).fetchall() == [("x", 2, 2)]
+    amcheck.execute("GRANT CREATE ON TABLESPACE fast TO looker")
+    with closing(cluster.connector(amcheck.info.dbname, user="looker")) as looker:
+        told = {each.code: each for each in looker.try_moves(["fast"])}
+    assert "checks.bt_index_check" in str(told["unique_indexes_not_compared"].remedy)
+
+
+def listing(remedy: str) -> bytes:
+    """The query among the statements of a remedy."""
+    return next(each for each in remedy.split("; ") if each.startswith("SELECT")).encode()

@@ -9,6 +9,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from connectors.kit.contract import TimedOut
 from connectors.kit.population import KindLook
 from connectors.model.observation import Demand, Interval, Sample, Signal
 from connectors.postgresql.connector import PostgresqlConnector
@@ -330,3 +331,13 @@ def test_sessions_are_seen_by_kind(dbname: str, connector: PostgresqlConnector, 
         assert isinstance(session_seen, Interval)
         assert 0.1 <= session_seen.database_rates().open_ages <= 10.0
         assert "readers_seconds" not in connector.sample().database
+
+
+def test_a_call_for_counters_has_a_limit_of_its_own(connector: PostgresqlConnector) -> None:
+    """The server ends it long before ``statement_timeout``; the next query has the session's own limit again."""
+    session = connector._session
+    with pytest.raises(TimedOut):
+        session.rows(b"SELECT pg_sleep(20)", doing="sampling counters", limit=0.2)
+    assert session.rows(b"SHOW statement_timeout", doing="looking") == [("30s",)]
+    with pytest.raises(TimedOut):
+        session.copy(b"COPY (SELECT pg_sleep(20)) TO STDOUT", list, doing="sampling counters", limit=0.2)

@@ -49,11 +49,17 @@ def script_of(name: str) -> Path:
     return DEPLOY / ("removal" if name.endswith("-remove.sql") else "privileges") / name
 
 
-def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
-    """Run a privilege script as its head says."""
+def program_of(cluster: Cluster) -> Path:
+    """Its psql; the test skips where there is none."""
     program = cluster.server.installation / "bin" / "psql"
     if not program.exists():
         pytest.skip("this installation has no psql")
+    return program
+
+
+def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
+    """Run a privilege script as its head says."""
+    program = program_of(cluster)
     given = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
     host = str(cluster.server.folder)
     done = subprocess.run(
@@ -68,6 +74,7 @@ def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
 
 def test_what_the_scripts_gave_is_taken_back(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
     """Logins, memberships, and the owner's CREATE on tablespaces; tables stay where they are, and their owner's."""
+    program_of(cluster)  # before there is anything to clean up
     dba = cleanup.enter_context(cluster.session(dbname))
     dba.execute("CREATE ROLE app_owner; CREATE TABLE thing AS SELECT 1 AS id; ALTER TABLE thing OWNER TO app_owner")
     cleanup.callback(dba.execute, b"DROP OWNED BY app_owner CASCADE; DROP ROLE app_owner")
@@ -106,6 +113,7 @@ def _privileges(dba: psycopg.Connection) -> list[tuple[object, ...]]:
 
 def test_the_privilege_scripts(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
     """One login sees everything and can change nothing; the other moves, and both scripts may be run again."""
+    program_of(cluster)  # before there is anything to clean up
     dba = cleanup.enter_context(cluster.session(dbname))
     dba.execute("CREATE ROLE app_owner; GRANT USAGE, CREATE ON SCHEMA public TO app_owner; SET ROLE app_owner")
     dba.execute("CREATE TABLE thing AS SELECT 1 AS id; CREATE INDEX by_id ON thing (id)")

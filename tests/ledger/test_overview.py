@@ -9,7 +9,7 @@ import pytest
 from agent.ledger.ledger import Ledger
 from agent.ledger.store.database import Prepared, Values
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import OPEN_PROPOSALS, ProposalState
+from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
 from agent.service.fleet import (
     Attention,
     Heartbeat,
@@ -94,6 +94,38 @@ def test_what_was_taken_back_is_counted_apart(ledger: Ledger) -> None:
     assert (total.verdicts, total.undo_verdicts) == ({OutcomeVerdict.HELPED: 1}, {OutcomeVerdict.HELPED: 1})
     (alone,) = (each for each in read_summaries(ledger, ALL, MADE_AT - timedelta(days=1)) if each.database == "a")
     assert total.saved_per_hour == alone.saved_per_hour != 0
+
+
+def test_what_time_has_ended_is_open_in_no_list(ledger: Ledger, clock: StillClock) -> None:
+    """Neither a proposal that was not decided in time nor one of which no move was begun, before any agent notes it."""
+    ends = clock.now() + timedelta(hours=1)
+    for name in ("late", "unbegun", "begun"):
+        heard_of(ledger, name)
+    late, unbegun, begun = (
+        proposed(ledger, name, moves=2, expires_at=ends) for name in ("late", "unbegun", "begun")
+    )  # fmt: skip
+    for number in (unbegun, begun):
+        approve(ledger, number)
+    ledger.moves.transition(ledger.moves.rows(proposal_id=begun)[0].id, MoveState.PRECHECK, "")
+    assert {head.id for head in read_proposals(ledger, ALL, OPEN_PROPOSALS)} == {late, unbegun, begun}
+    clock.sleep(3600)
+    for name in ("late", "unbegun", "begun"):
+        heard_of(ledger, name)
+    assert [head.id for head in read_proposals(ledger, ALL, OPEN_PROPOSALS)] == [begun]
+    assert [head.id for head in read_proposals(ledger, ALL, {ProposalState.EXPIRED})] == [late]
+    assert [row.id for row in ledger.proposals.rows(states=OPEN_PROPOSALS)] == [begun]
+    assert [row.id for row in ledger.proposals.rows(states={ProposalState.FINISHED})] == [unbegun]
+    assert ledger.proposals.row(late).reason == "not decided in time"
+    standings = read_standings(ledger, ALL, clock.now())
+    assert {(each.undecided, each.waiting_moves, each.needs) for each in standings} == {
+        (0, 0, Attention.NOTHING), (0, 1, Attention.NOTHING)
+    }  # fmt: skip
+    assert ledger.overview.moves_under_way() == {"begun": {MoveState.PRECHECK: 1}}
+    for number, states in ((late, [MoveState.EXPIRED] * 2), (begun, [MoveState.PRECHECK, MoveState.EXPIRED])):
+        assert [row.state for row in ledger.moves.as_they_are(proposal_id=number)] == states
+    before = {row.id: (row.state, row.reason) for row in ledger.proposals.rows()}
+    ledger.proposals.expire_due()
+    assert {row.id: (row.state, row.reason) for row in ledger.proposals.rows()} == before
 
 
 def test_queries_do_not_grow_with_the_databases(

@@ -52,7 +52,7 @@ NAMED = (
     Named(
         "what failed does not rest", "agent/planning/situation.py",
         "cooling_seconds=np.maximum(situation.cooling_seconds, resting)", "cooling_seconds=situation.cooling_seconds",
-        ("tests/simulation/test_crash.py::test_what_could_not_be_moved_is_not_proposed_again_at_once",),
+        ("tests/simulation/test_crash.py::test_a_move_that_never_ends_is_not_begun_for_ever",),
     ),
     Named(
         "what the agent costs is not counted (promise 11)", f"{SERVICE}/observing.py",

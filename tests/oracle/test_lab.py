@@ -294,11 +294,11 @@ def test_a_restart_during_a_sample_makes_none(lab: OracleHarness, monkeypatch: p
     connector = lab.connector()
     read, names = connector._session.rows, []
 
-    def rows(statement: str, values: Any = None, *, doing: str) -> Any:
+    def rows(statement: str, values: Any = None, *, doing: str, **more: Any) -> Any:
         names.append(doing)
         if doing == "sampling files":
             lab.database.restart()
-        return read(statement, values, doing=doing)
+        return read(statement, values, doing=doing, **more)
 
     monkeypatch.setattr(connector._session, "rows", rows)
     try:

@@ -20,7 +20,7 @@ SCRIPTS = Path(__file__).parents[2] / "deploy" / "privileges"
 RIGHTS = {"ALTER ANY TABLE", "ALTER ANY INDEX", "SELECT ANY DICTIONARY"}
 WORSE = {Severity.WARNING, Severity.ERROR}
 PUBLIC = {"SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION", "DUAL"}
-MOVING = {"blockers", "own_session", "progress", "waiting", "lease_holder", "lock_grant"}
+MOVING = {"blockers", "own_session", "progress", "waiting", "lease_holder", "lock_grant", "alter_grant"}
 
 
 def _grants(script: str) -> set[tuple[str, str]]:

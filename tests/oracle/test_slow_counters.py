@@ -21,13 +21,14 @@ class SlowInstances:
     def __init__(self, clock: VirtualClock, seconds: float, limit: float = 60.0) -> None:
         self.clock, self.seconds, self.limit, self.spent = clock, seconds, limit, 0.0
 
-    def rows(self, name: str, *, doing: str) -> list[Row]:
+    def rows(self, name: str, values: object = None, *, doing: str, limit: float | None = None) -> list[Row]:
         """None of anything."""
         if name == "sample":
-            self.clock.sleep(min(self.seconds, self.limit))
-            self.spent += min(self.seconds, self.limit)
-            if self.seconds > self.limit:
-                raise TimedOut(f"{doing}: it took longer than {self.limit:g} s")
+            given = min(self.limit, limit or self.limit)
+            self.clock.sleep(min(self.seconds, given))
+            self.spent += min(self.seconds, given)
+            if self.seconds > given:
+                raise TimedOut(f"{doing}: it took longer than {given:g} s")
         return [("x", 1)] if name.startswith("epoch") else []
 
 

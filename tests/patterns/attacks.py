@@ -47,6 +47,12 @@ def attacks(pattern: str, flags: int) -> Iterator[tuple[str, str, str]]:
             yield from ((place, pump, end) for end in ("", OUTSIDE))
 
 
+def likely(pattern: str, flags: int) -> Iterator[tuple[str, str, str]]:
+    """The few of them that are tried wherever others are left out: what leads to each part, again and again."""
+    places = dict.fromkeys(filter(None, leading(parser.parse(pattern, flags))))
+    yield from (("", place, OUTSIDE) for place in list(places)[: MOST_PLACES - 1])
+
+
 def characters(tree: Iterable[Node], flags: int) -> list[str]:
     """One character of each kind that the expression tells apart."""
     sets = list(sets_of(tree))

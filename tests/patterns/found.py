@@ -86,7 +86,7 @@ def _name_of(call: ast.Call, tree: ast.Module) -> str:
 
 def _uses(name: str, own: ast.Module, others: Iterable[ast.Module]) -> set[str]:
     """Methods that are called on it; of one without a name, those that its module calls on anything."""
-    called = list(_called(own))
+    called = _called(own)
     if not name:
         return {method for whose, method in called if whose.islower()}  # variables: those of constants are theirs
     found = {method for whose, method in called if whose == name}
@@ -94,13 +94,16 @@ def _uses(name: str, own: ast.Module, others: Iterable[ast.Module]) -> set[str]:
     return found or {method for _, method in called}
 
 
-def _called(tree: ast.Module) -> Iterator[tuple[str, str]]:
+@cache  # each module is asked for every name that is used in another
+def _called(tree: ast.Module) -> frozenset[tuple[str, str]]:
+    found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
             whose = node.value
             name = whose.id if isinstance(whose, ast.Name) else whose.attr if isinstance(whose, ast.Attribute) else "?"
             if name != "re":
-                yield name, node.attr
+                found.add((name, node.attr))
+    return frozenset(found)
 
 
 def _evaluated(node: ast.expr, names: Mapping[str, object]) -> str | bytes | None:

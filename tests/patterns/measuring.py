@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from tests.patterns.attacks import attacks
+from tests.patterns.attacks import attacks, likely
 from tests.patterns.found import Expression
 
 # So that what is exponential is seen while it still ends, and what is quadratic by little where it takes longest.
@@ -35,15 +35,16 @@ def suspect_seconds() -> float:
 def attack_on(expression: Expression, most: int | None = None) -> str:
     """A text, in words, over which the expression takes more than time in proportion; "" where none was found.
 
-    ``most`` attacks are tried, spread over all kinds of them; None: all.
+    The likely attacks are tried and ``most`` others, spread over all kinds of them; None: all.
     """
     assert expression.pattern is not None, expression.place
     pattern = re.compile(expression.pattern, expression.flags)
     as_bytes = isinstance(expression.pattern, bytes)
     source = expression.pattern.decode("latin-1") if isinstance(expression.pattern, bytes) else expression.pattern
     for use in sorted(expression.uses):
-        found = list(attacks(source, pattern.flags | (re.ASCII if as_bytes else 0)))
-        for begin, pump, end in found[:: 1 if most is None else max(1, len(found) // most)]:
+        flags = pattern.flags | (re.ASCII if as_bytes else 0)
+        found = list(attacks(source, flags))
+        for begin, pump, end in (*likely(source, flags), *found[:: 1 if most is None else max(1, len(found) // most)]):
             text = partial(text_of, begin, pump, end, as_bytes)
             if is_slow(partial(_used, pattern, use), text):
                 return f"{use} over {begin!r}, then {pump!r} again and again, then {end!r}"

@@ -25,6 +25,8 @@ class Where:
     note: str
     emulated: bool = False
     schema: str = "scratch"
+    throw_away: str = ""  # a space whose files move, too
+    files_to: str = ""
 
 
 WHERE = {
@@ -38,6 +40,8 @@ WHERE = {
         "its locks last as long as a test says. What is seen here is what that server does, not Microsoft's. Rule and "
         "claim had one author.",
         emulated=True,
+        throw_away=places.SPARE,
+        files_to="S:\\moved\\",
     ),
     "db2": Where(
         TS_SLOW,
@@ -55,6 +59,8 @@ WHERE = {
         "one author. What is seen here is what that server does, not Oracle's.",
         emulated=True,
         schema="SCRATCH",
+        throw_away=places.SPARE.upper(),
+        files_to="/ssd/oradata",
     ),
 }
 
@@ -71,6 +77,7 @@ def run(engine: str, output: Path, *, quick: bool = False) -> Finished:
         return run_here(
             "lab", "prove", "--config", str(path), "--engine", engine, "--schema", where.schema, "--slow", where.slow,
             "--fast", where.fast, "--yes", "--note", where.note, "--output", str(output),
+            *(["--throw-away", where.throw_away, "--files-to", where.files_to] if where.throw_away else []),
             *(["--emulated"] if where.emulated else []), *(["--quick"] if quick else []),
         )  # fmt: skip
 

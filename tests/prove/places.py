@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from tests.labs.db2.sessions import User
 from tests.labs.db2.text import DATABASE
 from tests.labs.oracle.harness import PASSWORD, running_harness
 from tests.labs.postgresql import installations, running_cluster
+from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab, running_lab
+from tests.labs.sqlserver.world import OWNER as DATABASE_OWNER
 from tests.labs.sqlserver.world import PROVER, add_scratch
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
@@ -27,6 +30,7 @@ GRANT pg_monitor TO prover;
 GRANT CREATE ON TABLESPACE fast, slow TO prover;
 CREATE SCHEMA scratch AUTHORIZATION prover;
 """
+SPARE = "spare"  # a space that is given away
 BUILD_SECONDS, LAST_LOCK_SECONDS = 0.2, 0.15  # long enough to be seen by another session
 WITNESS_SECONDS = 0.03  # between two looks of it: server and client share a processor here
 
@@ -92,9 +96,20 @@ def sqlserver_values(lab: Lab, folder: Path, driver: OdbcDriver | None = None, *
 
 @contextmanager
 def sqlserver(folder: Path) -> Iterator[dict[str, Any]]:
-    """The emulated server, 2022 Enterprise."""
+    """The emulated server, 2022 Enterprise; its DBA has installed what flushes, and given a filegroup away."""
     with scratch_lab() as lab:
+        lab.instance.flushers = {PROVER.name}
+        give_away(lab)
         yield sqlserver_values(lab, folder)
+
+
+def give_away(lab: Lab) -> Account:
+    """An empty filegroup on the slow disk, and the prover as an owner of the database, who may empty its files."""
+    volume = next(each.volume for each in lab.shop.storage.files.values() if each.volume.seeks)
+    lab.shop.add_filegroup(SPARE, volume, pages=2000)
+    owner = replace(DATABASE_OWNER, name=PROVER.name, password=PROVER.password, owns=PROVER.owns)
+    lab.instance.accounts[owner.name] = owner
+    return owner
 
 
 SCRATCH = "SCRATCH"  # as Db2 and Oracle have the name
@@ -154,6 +169,10 @@ def oracle(folder: Path) -> Iterator[dict[str, Any]]:
     with running_harness("prove") as lab:
         lab.add_owner(SCRATCH)
         lab.database.least_seconds = COPY_SECONDS
+        lab.database.add_tablespace(SPARE.upper(), "/hdd/oradata/spare01.dbf", 64 << 20, 1 << 30)
+        user = lab.database.users[SCRATCH]
+        user.quotas[SPARE.upper()] = -1
+        user.privileges.add("ALTER DATABASE")
         password = folder / "password"
         password.write_text(PASSWORD, encoding="utf-8")
         password.chmod(0o600)

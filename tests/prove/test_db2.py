@@ -12,13 +12,15 @@ import pytest
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.studies.prove import moving
+from agent.studies.prove import moving, truth
 from agent.studies.prove.claims import ClaimFinding, ProofPage, Result
 from agent.studies.prove.run import Order, prove
 from agent.studies.prove.script import ProofRefused, Script, script_of
+from connectors.db2.connector import Db2Connector
 from connectors.db2.engine import ENGINE
 from connectors.kit.contract import ConnectorError, StatementFailed
 from connectors.kit.proving import Proof, Scratch
+from connectors.model.observation import Catalog, Demand, Interval
 from tests.labs.db2.client import Db2
 from tests.labs.db2.server import ADMIN, LOOKER, PROVER, TS_FAST, TS_SLOW
 from tests.labs.db2.sessions import User
@@ -98,6 +100,42 @@ def test_emulated_server_what_a_swap_loses_is_noticed(place: Place) -> None:
     assert found.result is Result.CONTRADICTED
     assert "privileges of HEAP for PUBLIC G is gone" in found.evidence
     assert "statistics of rows of HEAP was '1000', is '-1'" in found.evidence
+
+
+TRUTH = ("reads look-ups", "wait look-ups")
+
+
+def test_emulated_server_reads_and_waits_are_what_the_session_counted(place: Place) -> None:
+    """MON_GET_CONNECTION against the connector: 3,000 look-ups, each with a leaf and a data page of 8 ms."""
+    found = place.prove(place.script("truth"))
+    assert [(code, found[code].evidence) for code in TRUTH if found[code].result is not Result.SEEN] == []
+    assert "6,000 blocks; the session counted 6,000" in found["reads look-ups"].evidence
+    assert "the session 48 s" in found["wait look-ups"].evidence
+    assert place.server.lab.tables(SCRATCH) == []
+
+
+@pytest.mark.soak  # in `make test`: the same of Oracle and PostgreSQL, whose figures go through the same comparison
+def test_emulated_server_a_wrong_factor_is_contradicted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demand that counts a tenth too much in reads and waits."""
+    classify = Db2Connector.classify
+
+    def wrong(connector: Db2Connector, interval: Interval, catalog: Catalog) -> Demand:
+        demand = classify(connector, interval, catalog)
+        waited = None if demand.waited is None else demand.waited * 1.1
+        return replace(demand, rates=demand.rates * 1.1, waited=waited)
+
+    monkeypatch.setattr(Db2Connector, "classify", wrong)
+    monkeypatch.setattr(truth, "MOST_TRIES", 1)
+    found = place.prove(place.script("truth"))
+    assert {found[code].result for code in TRUTH} == {Result.CONTRADICTED}
+
+
+def test_emulated_server_a_pool_that_keeps_the_table_says_nothing(place: Place) -> None:
+    """Larger than the table: no page came from storage, so nothing is said about waits."""
+    place.server.lab.behave(pool_keeps=True)
+    found = place.prove(place.script("truth"))
+    assert {found[code].result for code in TRUTH} == {Result.NOT_TRIED}
+    assert "the flush left the others in memory" in found["wait look-ups"].evidence
 
 
 REFUSED: tuple[tuple[Spoil, str], ...] = (

@@ -199,3 +199,24 @@ def test_without_the_procedure_nothing_is_said_about_waits(place: Place) -> None
     assert {found[code].result for code in TRUTH} == {Result.NOT_TRIED}
     assert "what is in memory could not be flushed" in found["wait look-ups"].evidence
     assert "PLS-00201" in found["wait look-ups"].evidence
+
+
+def test_data_files_of_a_tablespace_that_is_given_away_go_and_come_back(place: Place) -> None:
+    """By a login with ALTER DATABASE, which is refused else; this needs Enterprise Edition."""
+    given = Scratch(schema=OWNER, slow="SLOW", fast="FAST", throw_away="SPARE", to_folder="/ssd/oradata")
+    script = script_of(proof_of_engine(), given, quick=True)
+    script = replace(script, cases=tuple(case for case in script.cases if case.name == "files"))
+    with running_harness("files") as lab:
+        lab.add_owner(OWNER)
+        user = lab.database.users[OWNER]
+        lab.database.add_tablespace("SPARE", "/hdd/oradata/spare01.dbf", 64 << 20, 1 << 30)
+        user.quotas["SPARE"] = -1
+        here = Place(lab, place.folder, place.ledger)
+        with pytest.raises(ProofRefused, match="SCRATCH may not move data files: GRANT ALTER DATABASE TO SCRATCH;"):
+            here.prove(script)
+        user.privileges.add("ALTER DATABASE")
+        found = here.prove(script)
+        assert found["move files"].evidence.startswith("2 by move datafile")
+        assert [found[f"{sort} files"].result for sort in ("units", "kept")] == [Result.SEEN, Result.SEEN]
+        assert found["clean"].result is Result.SEEN
+        assert [file.path for file in lab.database.tablespaces["SPARE"].files] == ["/hdd/oradata/spare01.dbf"]

@@ -76,7 +76,10 @@ def ledger_of_two_weeks(folder: Path, odd: str = NASTY) -> Iterator[tuple[Ledger
                 _carry_out(ledger, clock, "public.orders", "public.order_lines_pkey", effect=-0.42)
             if hour == 24 * 11:
                 _carry_out(ledger, clock, f"public.{odd}", effect=0.08)
-        ledger.proposals.store(a_proposal(a_move(key="public.customers"), created_at=clock.now()))
+        now = clock.now()
+        ledger.proposals.store(
+            a_proposal(a_move(key="public.customers"), created_at=now, expires_at=now + timedelta(days=1))
+        )
         ledger.state.share_arrays(DATABASE, DECISION, clock.now(), decision_arrays(seen, PolicySettings()))
         sentence = f"The log of {odd} deserves a device of its own."
         advice = {"code": "faster", "subject": "log", "sentence": sentence, "wait_saved_per_hour_seconds": 900.0}

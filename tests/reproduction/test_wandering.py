@@ -13,9 +13,10 @@ from connectors.model.observation import NO_PARENT, SIGNALS, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering import frozen, rules
 from tests.bench.policies.wandering.bound import most_with_copies
+from tests.bench.policies.wandering.days import Days, with_totals
 from tests.bench.policies.wandering.fixed import BestFixed, best_fixed, most_by_hour
 from tests.bench.policies.wandering.held_out import DRAWN, held_out_world
-from tests.bench.policies.wandering.page_caches import Arc, Lru, WTinyLfu, play_caches
+from tests.bench.policies.wandering.page_caches import Arc, Lru, WTinyLfu, cache_rows, play_caches
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rolling import ROLLING, rolling_world
 from tests.bench.policies.wandering.shapes import world
@@ -392,6 +393,21 @@ def test_what_is_played_page_by_page_agrees_with_the_analytic_cache() -> None:
     assert charged.saved_seconds == scores["LRU"].saved_seconds
     least = charged.moved_bytes / COPY_BYTES_PER_SECOND * SLOWED_BY_COPY * COMPUTING
     assert least < charged.cost_seconds < 3 * least
+
+
+def test_the_rows_of_caches_say_what_their_names_say() -> None:
+    """Over hotplace and over LRU where both were played; what is played later joins what was published."""
+    totals: dict[str, list[int | None]] = {"hotplace": [100, 200], "LRU": [90, None]}
+    before = Days(seeds=[1, 2], most=[], gains={}, totals=totals)
+    after = with_totals(before, {"LRU": {2: 160}, "W-TinyLFU, fills charged": {2: 240}})
+    assert after["totals"]["LRU"] == [90, 160]
+    assert after["totals"]["W-TinyLFU, fills charged"] == [None, 240]
+    rows = {row["name"]: row for row in cache_rows({"stationary": after}, "command")}
+    assert rows["policy.page_cache.lru"]["value"] == pytest.approx((0.9 + 0.8) / 2)
+    charged = rows["policy.page_cache.w_tinylfu_charged"]
+    assert charged["value"] == pytest.approx(1.2)
+    assert charged["note"] == "most on stationary, seed 2; 1.500 of an LRU cache with free fills"
+    assert len(rows) == 2
 
 
 def test_the_rows_of_births_say_what_their_names_say() -> None:

@@ -130,6 +130,11 @@ def test_a_move_that_never_ends_is_not_begun_for_ever(tmp_path: Path) -> None:
         (row,) = ledger.moves.rows(database="sim")
         assert (row.state, row.attempts) == (MoveState.FAILED, MOST_STARTS)
         assert "begun 5 times and never done" in row.reason
+        site.observe(watch, 2)
+        planning = watch.plan()  # its space is open, and it would fail again
+        assert planning is not None
+        rows = [planning.situation.units.key.index(key) for key in row.move.route.bundle.unit_keys]
+        assert {planning.plan.verdict[each] for each in rows} == {Verdict.COOLING_DOWN}
 
 
 def test_a_lock_that_is_not_obtained_is_tried_again(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from agent.ledger.rows import HistorySettings
 from agent.ledger.state_names import RANKING, STATUS
 from agent.model.states import MoveState
 from agent.planning.ranking import ranking_from_arrays
+from agent.sampling.block_looks import BlockLooker
 from agent.service.channels import Notice
 from agent.service.daemon import facts_of
 from agent.service.jobs import Job, Jobs
@@ -85,12 +86,31 @@ def test_acting_that_always_fails(site: Site, monkeypatch: pytest.MonkeyPatch) -
             jobs.run_guarded(jobs.act, watch)
             jobs.run_guarded(jobs.sample, watch)
         told = notices(site, watch, ledger)[NoticeEvent.EXPIRED]
-        assert f"1 approved move of proposal {number} expired before they began: the login was ref" in told.sentence
+        assert f"1 approved move of proposal {number} expired before it began: the login was ref" in told.sentence
         assert told.command == f"hotplace show {number} --database sim"
         site.clock.sleep(2 * MINUTE)
         jobs.run_guarded(jobs.act, watch)
         assert failing_seconds(watch, "act") == 0.0
         assert NoticeEvent.STALLED not in notices(site, watch, ledger)
+
+
+def test_a_login_that_may_not_look_is_no_failure(
+    site: Site, watched: tuple[Watch, Ledger, Jobs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looks inside tables are an extra: without the right to them no job fails, and any other error of them is one."""
+    watch, _, jobs = watched
+    with monkeypatch.context() as patch:
+        patch.setattr(BlockLooker, "take_turn", refuse)
+        repeat(site, jobs, jobs.look, watch, minutes=2)
+    assert "look" not in watch.snapshot.jobs, "it was not its turn"
+
+    def gone(*_: object) -> None:
+        raise CannotConnect("it went away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BlockLooker, "take_turn", gone)
+        repeat(site, jobs, jobs.look, watch, minutes=2)
+    assert watch.snapshot.jobs["look"].failing_since is not None
 
 
 def test_planning_that_always_fails(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -21,6 +22,7 @@ from agent.planning.undo import propose_undo
 from agent.sampling.block_looks import BlockLooker
 from agent.service.metrics import OTHER, AgentCollector
 from agent.service.snapshot import Snapshot
+from policies.placement.granularity import closer_bound
 from tests.deploy.conftest import RUNNING
 from tests.simulation.site import Site
 
@@ -36,10 +38,10 @@ def snapshot(tmp_path: Path) -> Iterator[Snapshot]:
         yield watch.snapshot
 
 
-def exposition(snapshot: Snapshot, top: int = 5) -> str:
+def exposition(snapshot: Snapshot, top: int = 5, at: datetime | None = None) -> str:
     """The text of one scrape."""
     registry = CollectorRegistry()
-    registry.register(AgentCollector(lambda: [snapshot], top_units=top))
+    registry.register(AgentCollector(lambda: [snapshot], top_units=top, now=lambda: at or datetime.now(UTC)))
     return generate_latest(registry).decode()
 
 
@@ -157,9 +159,12 @@ def test_a_steady_state_misses_little(tmp_path: Path) -> None:
         site.approved(watch, ledger)
         watch.act()
         site.observe(watch)
-        planning = watch.plan()
-        assert planning is not None
-        shown = rows(exposition(watch.snapshot), "hotplace_plan_missed_wait_ratio")
+        with patch("policies.placement.balancer.closer_bound", wraps=closer_bound) as tightened:
+            planning = watch.plan()
+            assert tightened.call_count == 0, "a bound is worked out when it is read"
+            assert planning is not None
+            shown = rows(exposition(watch.snapshot), "hotplace_plan_missed_wait_ratio")
+            assert tightened.call_count == 1
         assert shown[("sim",)] == planning.plan.missed_wait_ratio < 0.05
         assert rows(exposition(watch.snapshot), "hotplace_waiting_sessions")["sim", "modelled"] > 0
 
@@ -215,10 +220,13 @@ def test_the_time_to_decide_is_exported_until_somebody_has_decided(tmp_path: Pat
         number = watch.propose(planning)
         assert number is not None
         watch.count_proposals()
-        text, proposal = exposition(watch.snapshot), ledger.proposals.row(number).proposal
+        text, proposal = exposition(watch.snapshot, at=site.clock.now()), ledger.proposals.row(number).proposal
         created, expires = (rows(text, name)[("sim",)] for name in names)
         assert (created, expires) == (proposal.created_at.timestamp(), proposal.expires_at.timestamp())
         assert expires - created == 12 * 3600
+        late = exposition(watch.snapshot, at=proposal.expires_at)  # of a daemon that cannot reach its server meanwhile
+        assert not rows(late, names[0])
+        assert rows(late, "hotplace_proposals")[("sim", "proposed")] == 0
         ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
         watch.count_proposals()
         assert not rows(exposition(watch.snapshot), names[1])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from connectors.model.moves import Bundle, NoRoute, Route
-from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.ddl import ServerFeatures, type_of
 from connectors.sqlserver.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
@@ -547,3 +547,29 @@ def test_partition_of_made() -> None:
     """The kinds of index are those of sys.indexes.type."""
     assert (HEAP, CLUSTERED, NONCLUSTERED, XML, SPATIAL, CLUSTERED_COLUMNSTORE) == (0, 1, 2, 3, 4, 5)
     assert isinstance(PAGES, Partition)
+
+
+def column(name: str, type_name: str, length: int) -> TableColumn:
+    """A nullable one without a collation."""
+    return TableColumn(name, type_name, length, 0, 0, None, 1, 0)
+
+
+@pytest.mark.parametrize("type_name", ["vector", "quantum"])
+def test_a_heap_is_not_clustered_by_a_type_that_came_later(type_name: str) -> None:
+    """A narrow column of a type that is not known to be a key leaves the work to the next one, or to none."""
+    later = column("v", type_name, 2)
+    (first, *_) = found(table(index(HEAP, None, columns=()), columns=(later, column("b", "bit", 1))))
+    assert "([b] ASC)" in first.steps[0].sql
+    assert refused(table(index(HEAP, None, columns=()), columns=(later,))) == "no_key"
+    assert type_of(later) is None
+
+
+def test_a_heap_with_more_equal_rows_than_can_be_numbered_stays() -> None:
+    """Only bits and 2**31 rows: error 666 would end the build late; a unique index numbers none."""
+    many = replace(PAGES, rows=2**31)
+    bits = tuple(column(f"b{at}", "bit", 1) for at in range(3))
+    assert refused(table(index(HEAP, None, columns=(), partitions=(many,)), columns=bits)) == "too_many_equal"
+    few = replace(PAGES, rows=2**31 - 1)
+    assert found(table(index(HEAP, None, columns=(), partitions=(few,)), columns=bits))
+    unique = index(NONCLUSTERED, "u", unique=1)
+    assert found(table(index(HEAP, None, columns=(), partitions=(many,)), unique, columns=(ID,)))

@@ -165,7 +165,7 @@ def test_without_a_catalog_it_rests() -> None:
 
 def test_counters_that_fell_are_no_evidence() -> None:
     """A total that began anew says nothing of its interval, and goes on from there."""
-    rotation = Rotation(1, 0)
+    rotation = Rotation(np.ones(1))
     one = np.array([8])
     rotation.know(one, np.array([1]))
     for now, value, fresh, total in (
@@ -175,7 +175,7 @@ def test_counters_that_fell_are_no_evidence() -> None:
         (180.0, 17, True, 570),
     ):
         rotation.begin(now)
-        rotation.put(1, one, np.array([[value]]), now, now)
+        rotation.put([1], one, np.array([[value]]), now, now)
         _, totals, unread = rotation.totals()
         assert (len(unread) == 0, int(totals[0, 0])) == (fresh, total)
 

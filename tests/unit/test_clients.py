@@ -19,28 +19,9 @@ from tests.oracle import every_route as oracle
 from tests.unit.samples import a_move, a_proposal, a_route
 
 Reader = Callable[[str], list[str]]
-# What ends or begins something for one of the clients, as far as it can be shown on one line.
-NAMES = (
-    "a&b",
-    "&&a",
-    "a;",
-    ";",
-    "/",
-    "GO",
-    "$(SQLCMDUSER)",
-    "@x",
-    "#y",
-    "-- z",
-    "a -",
-    "!ls",
-    ":r",
-    r"\q",
-    ":x",
-    "@@#%",
-)
 
 
-def script_of(route: Route, client: Client) -> str:
+def file_of(route: Route, client: Client) -> str:
     """The file of one move."""
     hand = route.by_a_person("because", client)
     move = replace(a_move(), key=route.bundle.key, from_space="OLD", to_space=route.to_space, route=hand)
@@ -68,30 +49,18 @@ def quoted(name: str, quote: str = '""') -> Route:
     )
 
 
-def batches(text: str) -> list[str]:
-    """Of sqlcmd, without comments, the opening and what follows each batch."""
-    sent = [
-        "\n".join(line for line in each.split("\n") if not line.startswith("--")).strip()
-        for each in clients.sqlcmd(text)
-    ]
-    assert sent[0].startswith("SET QUOTED_IDENTIFIER")
-    assert sent[1].startswith("IF N'$(SQLCMDUSER)'")
-    assert set(sent[3::2]) == {"IF @@ERROR <> 0 SET NOEXEC ON;"}
-    return [each.removesuffix(";") for each in sent[2::2]]
-
-
 READERS: dict[str, tuple[Client, Reader]] = {
-    "oracle": (SQLPLUS, clients.sqlplus), "sqlserver": (SQLCMD, batches), "db2": (CLP, clients.clp),
+    "oracle": (SQLPLUS, clients.sqlplus), "sqlserver": (SQLCMD, clients.batches), "db2": (CLP, clients.clp),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("engine", READERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", clients.NAMES)
 def test_hostile_names(engine: str, name: str) -> None:
     """No name ends a statement, is replaced, or is a command of the client."""
     client, read = READERS[engine]
     route = quoted(name, "[]" if engine == "sqlserver" else '""')
-    assert read(script_of(route, client)) == wanted_of(route)
+    assert read(file_of(route, client)) == wanted_of(route)
     assert find_engine(engine).client is client
 
 
@@ -100,16 +69,16 @@ def test_every_route(engine: str, routes: Callable[[], dict[str, Route]]) -> Non
     """Each statement of each form is sent, in its order, and nothing else is."""
     client, read = READERS[engine]
     for name, route in routes().items():
-        assert read(script_of(route, client)) == wanted_of(route), name
+        assert read(file_of(route, client)) == wanted_of(route), name
 
 
 def test_blocks() -> None:
     """PL/SQL is run by a slash, a compound statement ends by a character that is not in it, T-SQL by GO."""
     block = "BEGIN EXECUTE IMMEDIATE 'DROP TABLE t'; EXECUTE IMMEDIATE 'x@'; END"
     route = replace(a_route(), prologue=(), steps=(Step(sql=block, purpose="p"), Step(sql="DROP TABLE u", purpose="q")))
-    assert clients.sqlplus(script_of(route, SQLPLUS)) == [f"{block};", "DROP TABLE u"]
-    assert clients.clp(script_of(route, CLP)) == [block, "DROP TABLE u"]
-    assert batches(script_of(route, SQLCMD)) == [block, "DROP TABLE u"]
+    assert clients.sqlplus(file_of(route, SQLPLUS)) == [f"{block};", "DROP TABLE u"]
+    assert clients.clp(file_of(route, CLP)) == [block, "DROP TABLE u"]
+    assert clients.batches(file_of(route, SQLCMD)) == [block, "DROP TABLE u"]
 
 
 def test_long_lines() -> None:
@@ -117,7 +86,7 @@ def test_long_lines() -> None:
     places = ", ".join(f'"IX {at} - é" TABLESPACE "FAST {at}"' for at in range(300))
     sql = f'ALTER TABLE "A"."B" MOVE TABLESPACE "C" UPDATE INDEXES ({places}) ONLINE'
     route = replace(a_route(), prologue=(), steps=(Step(sql=sql, purpose="p"),))
-    (sent,) = clients.sqlplus(script_of(route, SQLPLUS))
+    (sent,) = clients.sqlplus(file_of(route, SQLPLUS))
     assert sent.count("\n") > 3
     assert sent.replace("\n", " ") == sql
     assert wrapped("x" * 99, 10) == "x" * 99
@@ -125,7 +94,7 @@ def test_long_lines() -> None:
 
 def test_variables_of_sqlcmd() -> None:
     """Without -x the file stops itself before its first statement, whatever the variable holds."""
-    text = script_of(quoted("orders$(SQLCMDUSER)", "[]"), SQLCMD)
+    text = file_of(quoted("orders$(SQLCMDUSER)", "[]"), SQLCMD)
     for user in ("", "sa"):
         _, guard, *_ = clients.sqlcmd(text, variables={"SQLCMDUSER": user})
         found, meant = re.findall(r"N'([^']*)'", guard)[:2]
@@ -137,15 +106,15 @@ def test_variables_of_sqlcmd() -> None:
 
 def test_the_first_line_is_the_client_s() -> None:
     """Comments may hold an ampersand, so what turns substitution off comes before them."""
-    assert script_of(quoted("a"), SQLPLUS).startswith("SET DEFINE OFF\n")
-    assert script_of(quoted("a"), PSQL).startswith("\\set ON_ERROR_STOP on\n")
+    assert file_of(quoted("a"), SQLPLUS).startswith("SET DEFINE OFF\n")
+    assert file_of(quoted("a"), PSQL).startswith("\\set ON_ERROR_STOP on\n")
 
 
 def test_line_feeds() -> None:
     """A name with one is shown in comments, and its move is not carried out at all."""
     for engine, (client, read) in READERS.items():
         route = quoted("a\n/\nGO\nDROP TABLE x;\n", "[]" if engine == "sqlserver" else '""')
-        text = script_of(route, client)
+        text = file_of(route, client)
         assert "DROP TABLE x;\n" not in text.replace("\\n", "")
         sent = clients.sqlcmd(text) if engine == "sqlserver" else read(text)
         assert not any("ALTER" in each for each in sent)

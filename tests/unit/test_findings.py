@@ -39,7 +39,7 @@ def test_each_constructor_sets_its_severity(build: Callable[..., Finding], sever
 
 
 @pytest.mark.parametrize(
-    ("available", "because", "advice"), [(True, "there is a log", ""), (False, "there is not a log", "Make one.")]
+    ("available", "because", "advice"), [(True, "there is a log", ""), (False, "it lacks a log", "Make one.")]
 )
 def test_a_capability_gives_advice_only_where_it_is_missing(available: bool, because: str, advice: str) -> None:
     """The reason follows from what is there; advice is left out where it is."""
@@ -100,6 +100,7 @@ KNOWN = {
     "connectors/db2/errors.py": "templates of _grant, and a word of advice without a statement",
     "connectors/db2/sessions.py": "joined into one remedy",
     "connectors/db2/plan_only/new_space.py": "a comment in a script that a person runs",
+    "connectors/db2/setting_up.py": "of schemas that the person names, in the script that an administrator runs",
     "connectors/sqlserver/file_moves.py": "why a route is refused; doctor has the remedy",
     "agent/service/shipped_files.py": "reads scripts, to take back what they give",
     "connectors/db2/sampler.py": "put into a remedy in the next line",

@@ -21,6 +21,7 @@ from agent.terminal.wording import move_sql, print_statements
 from connectors.db2 import partitions, space_move
 from connectors.db2 import table_move as db2_split
 from connectors.db2.names import Key, Part, identifier
+from connectors.db2.operations import TableHomes
 from connectors.db2.plan_only import ibm_i, zos
 from connectors.db2.space_move import Instance
 from connectors.db2.storage import ServerStorage
@@ -64,7 +65,8 @@ def db2_by_hand(name: str) -> Iterator[object]:
     for border in (Border(column=name, value=name), Border(column="day", value=name)):
         yield db2_split.by_hand(table, db2.bundle(key=name, space=name), border, name)
     row = (name, "TS_SLOW", "Y", f"'{name}'".replace("'", "''"), "N", "'2030-01-01'")
-    yield partitions.by_hand(Key(Part.TABLE, name, name), row, db2.space(name=name), "because")
+    homes = TableHomes(name, name, name)
+    yield partitions.by_hand(Key(Part.TABLE, name, name), row, homes, "because", homes)
     space = replace(DMS, name=name, containers=(name, "/other"), container_pages={name: 400, "/other": 400})
     taken = replace(db2.bundle(key="", space=name), unit_keys=(), physical_ids=(), container=name)
     high = replace(space, top_page=500), replace(space, only_files=False)

@@ -50,6 +50,20 @@ class ServerChangeShown:
 
 
 @answer
+class UnitsRead:
+    """How much of the catalog the last sample has seen, where reading all counters takes too long."""
+
+    units: int
+    read: int
+    """At this turn; those that most waits belong to are read each time."""
+    never: int
+    """Not read yet."""
+    oldest_seconds: float
+    """Since the reading of the others that is longest ago."""
+    sentence: str
+
+
+@answer
 class DaemonStatus:
     """What a daemon last said of itself."""
 
@@ -71,6 +85,8 @@ class DaemonStatus:
     last_cycle: str | None
     """What its last cycle did."""
     units: int | None
+    units_read: UnitsRead | None
+    """null: each sample reads the counters of all units."""
     sample_seconds: float | None
     """How often it samples."""
     server_seconds: float | None

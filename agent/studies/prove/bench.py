@@ -368,8 +368,10 @@ def is_named(mode: str, locks: str) -> bool:
     >>> words = "IS on the table while it is built, Sch-M for a moment at the end; waits at most 10 s"
     >>> is_named("IS", words), is_named("Sch-M", words), is_named("S", words), is_named("X", words)
     (True, True, False, False)
+    >>> is_named("Sch-M", "S on the table while it is copied: reads go on; then Sch-M for a moment")
+    True
     """
-    return re.search(rf"(?:^|[,;] ){re.escape(mode)} (?:on|for) ", locks) is not None
+    return re.search(rf"(?:^|[,;] (?:then )?){re.escape(mode)} (?:on|for) ", locks) is not None
 
 
 def _within(locks: list[SeenLock], window: Window) -> Iterator[SeenLock]:

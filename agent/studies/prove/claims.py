@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from agent.model.answers.setup import ClaimsTried, ClaimTried
 from connectors.kit.contract import CannotConnect, ConnectorError, HotplaceError, OutcomeUnknown
-from connectors.kit.proving import MOVES, TRUTH, Case, Proof, Scratch, known_loads
+from connectors.kit.proving import FILES, MOVES, TRUTH, Case, Proof, Scratch, known_loads
 from connectors.model.formatting import format_seconds
 
 NAMES = Scratch(schema="scratch", slow="slow", fast="fast")  # in the names of cases where there is no server
@@ -90,6 +90,7 @@ def quick_claims(proof: Proof) -> tuple[Claim, ...]:
     """Those of them that ``--quick`` tries."""
     cases = {case.name for case in proof.cases(NAMES) if case.quick}
     truth = {case.name for case in proof.cases(NAMES) if case.purpose == TRUTH}
+    files = {case.name for case in proof.cases(NAMES) if case.setup == FILES}
     return tuple(
         claim
         for claim in every_claim(proof)
@@ -97,6 +98,7 @@ def quick_claims(proof: Proof) -> tuple[Claim, ...]:
         or claim.sort in QUICK_SORTS
         or (claim.sort in ("units", "move", "kept") and claim.name in cases)
         or (claim.sort == "units" and claim.name in truth)
+        or (claim.sort in ("units", "move", "kept") and claim.name in files)
     )
 
 
@@ -112,7 +114,10 @@ def _claims(proof: Proof, cases: Iterable[Case]) -> Iterator[Claim]:
     yield from (Claim(sort="reads", name=load.name, sentence=READS_KNOWN) for load in loads)
     yield from (Claim(sort="wait", name=load.name, sentence=WAIT_KNOWN) for load in loads)
     for case in cases:
-        if case.purpose == MOVES:
+        if case.refused:
+            sentence = f"under other settings ({case.setup}) each unit is refused by name, before any statement"
+            yield Claim(sort="move", name=case.name, sentence=sentence)
+        elif case.purpose == MOVES:
             yield Claim(sort="move", name=case.name, sentence="each unit goes there and back by every way there is")
             yield Claim(
                 sort="kept", name=case.name,

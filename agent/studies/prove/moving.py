@@ -38,6 +38,7 @@ class Rounds:
     compared: dict[str, int] = field(default_factory=dict)  # by case: after how many moves it was as before
     tried: set[tuple[str, str]] = field(default_factory=set)  # key and way
     lost: HotplaceError | None = None  # the session that compares has lost its connection
+    refused: dict[str, set[str]] = field(default_factory=dict)  # by case: bundles that were refused as it says
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by case and way: seconds of each move
 
     def listen(self, event: MoveEvent) -> None:
@@ -51,8 +52,8 @@ class Rounds:
         if state is MoveState.PLACED and case is not None and case.purpose == MOVES:
             self._compare(case, event.move)
 
-    def run(self) -> None:
-        """All rounds: of each bundle its kindest way in the first, the next one in the second, and back each time.
+    def run(self, cases: Sequence[Case]) -> None:
+        """All rounds of these cases: of each bundle its kindest way in the first, the next in the second, and back.
 
         What rewrites the same thing waits for another round: a partition's move changes what the next one starts from.
 
@@ -60,7 +61,6 @@ class Rounds:
             NotApproved: a person said no.
             ConnectorError: the engine did not answer.
         """
-        cases = [case for case in self.bench.made if case.purpose == MOVES]
         for case in cases:
             self.before[case.name] = look(self.bench.session, self.bench.script, case)
         try:
@@ -137,6 +137,9 @@ class Rounds:
             # A finding like any other: the remaining cases are still tried.
             self.bench.findings.note_failure(f"move {case.name}", error)
             return ()
+        if case.refused:
+            self._judge_refusal(case, bundle, ways)
+            return ()
         if isinstance(ways, NoRoute) and ways.setting:
             self.bench.findings.note_not_tried(f"move {case.name}", f"{bundle.key} is refused by {ways.setting}")
             return ()
@@ -144,6 +147,18 @@ class Rounds:
             self.bench.findings.note_contradiction(f"move {case.name}", f"{bundle.key} has no way: {ways.sentence}")
             return ()
         return ways
+
+    def _judge_refusal(self, case: Case, bundle: Bundle, ways: tuple[Route, ...] | NoRoute) -> None:
+        """Hold the refusal of a unit that has to be refused against the case."""
+        code = f"move {case.name}"
+        if not isinstance(ways, NoRoute):
+            self.bench.findings.note_contradiction(code, f"{bundle.key} would be moved by {ways[0].name}")
+        elif ways.code != case.refused:
+            self.bench.findings.note_contradiction(code, f"{bundle.key} is refused for another reason: {ways.sentence}")
+        else:
+            keys = self.refused.setdefault(case.name, set())
+            keys.add(bundle.key)
+            self.bench.findings.note_seen(code, f"{len(keys)} units are refused: {ways.sentence}")
 
     # -- judging -------------------------------------------------------------------------------------------------
 
@@ -195,6 +210,10 @@ class Rounds:
 
     def _conclude(self, case: Case) -> None:
         findings, times = self.bench.findings, self.times.get(case.name, {})
+        if case.refused:
+            if not self.refused.get(case.name):
+                findings.note_not_tried(f"move {case.name}", "no unit of it was there to be refused")
+            return
         if times and findings.result(f"move {case.name}") is not Result.CONTRADICTED:
             findings.note_seen(f"move {case.name}", "; ".join(_in_words(name, took) for name, took in times.items()))
         elif not times:

@@ -9,13 +9,15 @@ Only what the listed statements made is dropped, by the names that they made it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.config.models import DatabaseConfig, Level
+from agent.config.tiers import SpaceConfig
 from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind
 from agent.model.states import ACTIONABLE
 from agent.moving.progress import MoveEvent
 from agent.service.watch import Watch
@@ -23,6 +25,7 @@ from agent.studies.prove import moving
 from agent.studies.prove.bench import Approve, Bench, Witness
 from agent.studies.prove.claims import (
     LOST,
+    NAMES,
     ClaimFindings,
     ProofPage,
     every_claim,
@@ -33,7 +36,7 @@ from agent.studies.prove.moving import Rounds
 from agent.studies.prove.script import ProofRefused, Script, admit, admit_watching_login
 from agent.studies.prove.truth import try_truth
 from connectors.kit.contract import Clock, HotplaceError, PrivilegeMissing
-from connectors.kit.proving import Case, NotedStatement, Proof, ProofSession
+from connectors.kit.proving import FILES, MOVES, Case, NotedStatement, Proof, ProofSession
 from connectors.model.moves import UnitKind
 from connectors.model.observation import Catalog, Demand, Interval, Signal
 from policies.evidence.counter_deltas import difference
@@ -41,6 +44,8 @@ from policies.evidence.counter_deltas import difference
 BLOCK_BYTES = 8192  # of engines whose blocks have one size
 LOOK_UP_MOST, SCAN_LEAST = 1.5, 0.9  # logical reads a look-up, and blocks read of those there are
 LONGEST_SECONDS = 3600.0
+ROOM_OF_A_FOLDER = 1 << 50  # bytes: more than any has, so that the engine says when it is full
+ENDING_SECONDS = 300.0  # in which files that were cut off are brought back
 QUICK_NOTE = "Made with --quick: of the cases that move, the first table and the first index alone; no pitfalls."
 IN_WORDS = {
     UnitKind.TABLE: "table",
@@ -109,7 +114,8 @@ def try_units(bench: Bench) -> None:
         for key, kind, space in zip(units.key, units.kind, units.space, strict=True)
     }
     for case in bench.made:
-        wanted = {key: f"{kind} in {bench.script.scratch.slow}" for key, kind in case.units.items()}
+        space = bench.script.scratch.throw_away if case.setup == FILES else bench.script.scratch.slow
+        wanted = {key: f"{kind} in {space}" for key, kind in case.units.items()}
         wrong = [
             f"{key}: {there.get(key, 'not listed')}, made as {want}"
             for key, want in wanted.items()
@@ -269,15 +275,19 @@ class _Run:
         self._order = order
         self._rounds: Rounds | None = None
         self._version = "of an unknown version"
-        watch = Watch(
-            order.database, order.ledger, order.clock, level=Level.PROPOSE, dry_run=False, listener=self._listen,
-            asked_by=order.who,
-        )  # fmt: skip
+        self._database = order.database.model_copy(update={"by_hand": False})  # whoever moves tables: its own are moved
         self._bench = Bench(
-            database=order.database.model_copy(update={"by_hand": False}),  # whoever moves tables: its own are moved
+            database=self._database,
             proof=order.proof, script=order.script, ledger=order.ledger, clock=order.clock,
-            watch=watch, session=session, findings=_findings_of(order), approve=order.approve,
+            watch=self._watch(order.database), session=session, findings=_findings_of(order), approve=order.approve,
             who=order.who, origin=order.origin, say=order.say,
+        )  # fmt: skip
+
+    def _watch(self, database: DatabaseConfig) -> Watch:
+        order = self._order
+        return Watch(
+            database, order.ledger, order.clock, level=Level.PROPOSE, dry_run=False, listener=self._listen,
+            asked_by=order.who,
         )  # fmt: skip
 
     def page(self) -> ProofPage:
@@ -335,13 +345,30 @@ class _Run:
         witness = Witness(bench.script, bench.clock, bench.open_session)
         witness.start()
         try:
+            cases = [case for case in bench.made if case.purpose == MOVES]
             self._rounds = Rounds(bench, witness)
-            self._rounds.run()
+            self._rounds.run([case for case in cases if not case.setup])
             for case in bench.made:
                 if case.purpose == "pitfalls":
                     moving.Pitfalls(bench, witness, case).run()
+            for setup in dict.fromkeys(case.setup for case in cases if case.setup):
+                bench.say(f"under other settings: {setup}")
+                self._set_up(setup)
+                self._rounds = Rounds(bench, witness)
+                self._rounds.run([case for case in cases if case.setup == setup])
         finally:
             witness.stop()
+
+    def _set_up(self, name: str) -> None:
+        """Move all that follows under other settings: by another connector, of the same database and ledger."""
+        bench, order, scratch = self._bench, self._order, self._order.script.scratch
+        wanted = order.proof.set_up(name, scratch, self._given_paths() if name == FILES else ())
+        spaces = {scratch.slow: wanted.slow, scratch.fast: wanted.fast}
+        bench.watch.close(save=False)
+        bench.database = _under(self._database, wanted.settings, spaces)
+        bench.script = replace(order.script, scratch=replace(scratch, slow=wanted.slow, fast=wanted.fast))
+        bench.watch = self._watch(bench.database)
+        bench.watch.hold_lease()
 
     def _listen(self, event: MoveEvent) -> None:
         self._bench.say(f"{event.move.move.key} -> {event.move.move.to_space}: {event.move.state}: {event.sentence}")
@@ -384,6 +411,7 @@ class _Run:
             for number in bench.proposals:
                 bench.strike_rest(number)
             self._mend_session()
+            self._end_files()
             for case in reversed(bench.made):
                 self._drop(case)
             self._look_that_it_is_empty()
@@ -391,6 +419,42 @@ class _Run:
             bench.session.close()
             bench.watch.acting.stop()
             bench.watch.close(save=False)
+
+    def _end_files(self) -> None:
+        """Bring files back that a move was cut off with, which no DROP of a table does."""
+        bench, script = self._bench, self._order.script
+        begun = [row for number in bench.proposals for row in bench.rows(number) if row.state in ACTIONABLE]
+        if not script.scratch.throw_away or not begun or bench.script is script:
+            return
+        bench.say(f"bringing back the files of {script.scratch.throw_away}")
+        for row in begun:
+            bench.ledger.requests.submit(
+                row.id, RequestKind.CANCEL, who=bench.who, origin=bench.origin, reason="the proof has ended"
+            )
+        with suppress(HotplaceError):  # what is left is named at the end
+            bench.watch.close(save=False)
+            bench.watch = self._watch(bench.database)
+            bench.watch.hold_lease()
+            until = bench.clock.monotonic() + ENDING_SECONDS
+            while bench.clock.monotonic() < until:
+                bench.watch.act()
+                left = [row for row in begun if bench.ledger.moves.row(row.id).state in ACTIONABLE]
+                if not left and not bench.watch.executor.leftovers():
+                    return
+                bench.clock.sleep(0.1)
+
+    def _files_left(self) -> list[str]:
+        """Files of the space that is given away that are not where they were."""
+        scratch = self._order.script.scratch
+        if not scratch.throw_away:
+            return []
+        left = [path for path in self._given_paths() if path.startswith(scratch.to_folder)]
+        return [f"{path}, a file of {scratch.throw_away}" for path in left]
+
+    def _given_paths(self) -> list[str]:
+        """Paths of the files of the space that is given away."""
+        bench = self._bench
+        return [str(row[0]) for row in bench.session.rows(bench.script.questions["given_paths"])]
 
     def _mend_session(self) -> None:
         """Another session, where the one at hand has been lost with what it did last."""
@@ -407,7 +471,7 @@ class _Run:
     def _look_that_it_is_empty(self) -> None:
         bench = self._bench
         try:
-            left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])]
+            left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])] + self._files_left()
         except HotplaceError as error:
             words = f"it may hold {', '.join(case.name for case in bench.made)}" if bench.made else "nothing was made"
             bench.findings.note_not_tried("clean", f"{error}; {words}", native_code_of(error))
@@ -422,7 +486,37 @@ class _Run:
 
 def _findings_of(order: Order) -> ClaimFindings:
     every = every_claim(order.proof)
-    return ClaimFindings(quick_claims(order.proof), every) if order.script.quick else ClaimFindings(every)
+    findings = ClaimFindings(quick_claims(order.proof), every) if order.script.quick else ClaimFindings(every)
+    if not order.script.scratch.throw_away:
+        given = {case.name for case in order.proof.cases(NAMES) if case.setup == FILES}
+        for claim in every:
+            if claim.name in given and claim.sort in ("units", "move", "kept"):
+                findings.note_not_tried(claim.code, "no space was given away whose files may move: --throw-away")
+    return findings
+
+
+def _under(database: DatabaseConfig, settings: Mapping[str, object], spaces: Mapping[str, str]) -> DatabaseConfig:
+    """The database under other settings, its tiers with other spaces in the place of the scratch spaces."""
+    tiers = [
+        tier.model_copy(
+            update={"spaces": tuple(_with_space_name(each, spaces) for each in tier.spaces if each.name in spaces)}
+        )
+        for tier in database.tiers
+    ]
+    moving = database.move_connection
+    return database.model_copy(
+        update={
+            "connection": database.connection.model_copy(update=dict(settings)),
+            "move_connection": None if moving is None else moving.model_copy(update=dict(settings)),
+            "tiers": tuple(tier for tier in tiers if tier.spaces),
+        }
+    )
+
+
+def _with_space_name(space: SpaceConfig, spaces: Mapping[str, str]) -> SpaceConfig:
+    """The space by its name under the settings; what room a folder has is not configured, and the engine says it."""
+    name = spaces[space.name]
+    return space if name == space.name else space.model_copy(update={"name": name, "capacity": ROOM_OF_A_FOLDER})
 
 
 def _failure_of(work: Callable[[], None]) -> BaseException | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from agent.config.models import DatabaseConfig
 from agent.terminal.errors import CommandError, ExitCode
 from connectors.kit.contract import Clock
-from connectors.kit.proving import TRUTH, Case, Proof, ProofSession, Scratch
+from connectors.kit.proving import FILES, TRUTH, Case, Proof, ProofSession, Scratch
 
 
 class ProofRefused(CommandError):
@@ -59,17 +59,25 @@ class Script:
     def digest(self) -> str:
         """SHA-256 over names and statements, in hexadecimal."""
         scratch = [self.scratch.schema, self.scratch.slow, self.scratch.fast]
+        scratch += [self.scratch.throw_away, self.scratch.to_folder] if self.scratch.throw_away else []
         text = json.dumps([scratch, list(self.statements())], ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def script_of(proof: Proof, scratch: Scratch, *, quick: bool = False) -> Script:
     """The script of an engine for that schema and these spaces; asks no server."""
-    cases = tuple(case for case in proof.cases(scratch) if not quick or case.quick or case.purpose == TRUTH)
+    given = bool(scratch.throw_away)
+    cases = tuple(
+        case
+        for case in proof.cases(scratch)
+        if (given or case.setup != FILES) and (not quick or case.quick or case.purpose == TRUTH or case.setup == FILES)
+    )
     queries = {} if quick else proof.queries()
-    return Script(scratch=scratch, cases=cases, questions=proof.questions(scratch), queries=queries, quick=quick)
+    questions = {name: text for name, text in proof.questions(scratch).items() if given or name not in OF_FILES}
+    return Script(scratch=scratch, cases=cases, questions=questions, queries=queries, quick=quick)
 
 
+OF_FILES = frozenset({"given_paths", "given_away"})  # questions about a space that is given away
 SHOWN = 3  # differences that are named
 
 
@@ -122,7 +130,10 @@ def admit(session: ProofSession, script: Script) -> None:
         ProofRefused: one of them forbids the run.
         ConnectorError: the engine did not answer.
     """
-    asked = ("login", "schema", "space slow", "space fast")
+    asked = ["login", "schema", "space slow", "space fast"]
+    if script.scratch.throw_away and "given_away" not in script.questions:
+        raise ProofRefused("nothing was made: on this engine no files are moved", advice="Leave --throw-away out.")
+    asked += ["given_away"] if script.scratch.throw_away else []
     reasons = [str(row[0]) for name in asked for row in session.rows(script.questions[name])]
     if script.scratch.slow == script.scratch.fast:
         reasons.append(f"both scratch spaces are {script.scratch.slow}; name two")

@@ -11,6 +11,7 @@ PostgreSQL does, an object's share is what agent and policies make of it: by rea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,8 +60,13 @@ class Compared:
 
     @property
     def worst_error(self) -> float:
-        """The larger of both; of the blocks alone where the session's reads were not timed."""
-        return max(self.blocks_error, self.wait_error if self.true.seconds > 0 else 0.0)
+        """The larger of both; of the blocks alone where reads were not timed."""
+        return max(self.blocks_error, self.wait_error if self.is_timed else 0.0)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether both have a time."""
+        return self.true.seconds > 0 and not math.isnan(self.said.seconds)
 
 
 class CannotCompare(Exception):
@@ -150,25 +156,38 @@ def _warm(bench: Bench, session: ProofSession, case: Case) -> None:
 
 
 def _own_reads(bench: Bench, session: ProofSession, load: KnownLoad) -> OwnReads:
-    """What the session counts while the load runs."""
+    """What the session counts while the load runs.
+
+    Raises:
+        CannotCompare: it may not see its own figures, or this version of the server has none.
+        ConnectorError: the load failed.
+    """
     question, own_reads = bench.script.questions.get("session"), bench.proof.own_reads
     if question is None:
         return own_reads(session.rows(load.sql))
-    before = own_reads(session.rows(question))
+    try:
+        before = own_reads(session.rows(question))
+    except LOST:
+        raise
+    except HotplaceError as error:
+        raise CannotCompare(f"what the session itself counts cannot be read: {error}") from error
     session.rows(load.sql)
     after = own_reads(session.rows(question))
     return OwnReads(blocks=after.blocks - before.blocks, seconds=after.seconds - before.seconds)
 
 
 def said_of(database: DatabaseConfig, connector: Connector, interval: Interval, keys: Sequence[str]) -> OwnReads:
-    """What the connector says of some units in an interval, together."""
+    """What the connector says of some units in an interval, together; seconds are NaN where it measured none."""
     catalog = connector.catalog()
     demand = connector.classify(interval, catalog)
     rows = catalog.units.rows_of(demand.physical_id).tolist()
     own = np.array([row >= 0 and catalog.units.key[row] in keys for row in rows], dtype=np.bool_)
     blocks = demand.rates[list(READS)].sum(axis=0) * demand.seconds
     waits = waits_of(database, demand, catalog) * demand.seconds
-    return OwnReads(blocks=float(blocks[own].sum()), seconds=float(np.nansum(waits[own])))
+    unmeasured = bool(own.any()) and bool(np.isnan(waits[own]).all())
+    return OwnReads(
+        blocks=float(blocks[own].sum()), seconds=float("nan") if unmeasured else float(np.nansum(waits[own]))
+    )
 
 
 def waits_of(database: DatabaseConfig, demand: Demand, catalog: Catalog) -> F64:
@@ -202,8 +221,11 @@ def judge(bench: Bench, compared: Compared, tries: int) -> None:
     error = compared.blocks_error
     note = findings.note_seen if error <= TOLERANCE else findings.note_contradiction
     note(f"reads {load.name}", f"{words}, {error:.1%} apart{of_tries}")
-    if not true.seconds > 0:
-        findings.note_not_tried(f"wait {load.name}", "the session's reads were not timed")
+    if not compared.is_timed:
+        why = (
+            "waits were too short for the server's clock" if true.seconds > 0 else "the session's reads were not timed"
+        )
+        findings.note_not_tried(f"wait {load.name}", why)
         return
     words = f"{objects}: waited {format_seconds(said.seconds)}; the session {format_seconds(true.seconds)}"
     error = compared.wait_error

@@ -135,6 +135,10 @@ def _before(asp: Asp) -> tuple[str, ...]:
         ),
         comment("each began and ended. A word in BALANCE_STATUS or TRACE_STATUS that is not known here fails, too."),
         comment("CHKASPBAL lists units that are marked *ENDALC, which take nothing: resume or remove them first."),
+        comment(
+            "Lines that begin with CL: are taken by Run SQL Scripts. Where RUNSQLSTM of a release does not take them,"
+        ),
+        comment("CALL QSYS2.QCMDEXC('command') does the same."),
         comment(f"Balanced at the end: {of_it}."),
         _check_idle(asp),
     )

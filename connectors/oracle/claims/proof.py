@@ -6,11 +6,12 @@ The session of ``hotplace lab prove``: it makes, reads, compares and drops what 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from connectors.kit.contract import Clock
-from connectors.kit.proving import Row, Scratch, without_head
+from connectors.kit.proving import OtherSettings, Row, Scratch, without_head
+from connectors.oracle.catalog import place_of
 from connectors.oracle.driver import connection_broke, load_driver, outcome_unknown, translate
 from connectors.oracle.names import plain
 from connectors.oracle.sessions import end, open_connection, probe
@@ -71,7 +72,22 @@ def names(scratch: Scratch) -> dict[str, str]:
         "literal": literal(scratch.schema),
         "key": literal(plain(scratch.schema)),
         "owner": literal(plain(scratch.schema)),
+        "throw": plain(scratch.throw_away),
+        "throw literal": literal(scratch.throw_away),
+        "given": "1" if scratch.throw_away else "0",
     }
+
+
+def set_up(_: str, scratch: Scratch, paths: Sequence[str]) -> OtherSettings:
+    """``files``: the tablespace that is given away, from its folder or disk group to another by its data files.
+
+    >>> scratch = Scratch(schema="s", slow="a", fast="b", throw_away="T", to_folder="/new")
+    >>> set_up("files", scratch, ["/old/t01.dbf"])
+    OtherSettings(settings={'move_by': 'tablespace', 'places': ('/new', '/old')}, slow='/old', fast='/new')
+    """
+    here = place_of(paths[0])
+    places = (scratch.to_folder, here)
+    return OtherSettings(settings={"move_by": "tablespace", "places": places}, slow=here, fast=scratch.to_folder)
 
 
 SHOWN = 50  # characters of a statement that failed

@@ -20,7 +20,7 @@ from connectors.postgresql.sampler import query_for
 from connectors.postgresql.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
-OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts", "citus_shards", "timescale_chunks"})
+OF_EXTENSION = "extension_schema."
 # Whose table and column are put in when they are asked.
 OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
 trim = str  # questions are asked as they stand
@@ -36,8 +36,8 @@ def queries() -> Mapping[str, str]:
     """
     folder = files("connectors.postgresql") / "sql"
     names = sorted(each.name.removesuffix(".sql") for each in folder.iterdir() if each.name.endswith(".sql"))
-    own = (name for name in names if name not in OF_EXTENSIONS | OF_ANY_TABLE)
-    return {name: describing((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in own}
+    own = {name: (folder / f"{name}.sql").read_text(encoding="utf-8") for name in names if name not in OF_ANY_TABLE}
+    return {name: describing(text) for name, text in own.items() if OF_EXTENSION not in text}
 
 
 def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:

@@ -6,13 +6,14 @@ The session of ``hotplace lab prove``: it makes, reads, compares and drops what 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
 import pyodbc
 
 from connectors.kit.contract import Clock, ConnectorError
-from connectors.kit.proving import Row, Scratch, first_words
+from connectors.kit.proving import FILES, OtherSettings, Row, Scratch, first_words
+from connectors.sqlserver.catalog import folder_of
 from connectors.sqlserver.keys import quote
 from connectors.sqlserver.sessions import (
     NEWEST,
@@ -79,18 +80,39 @@ def _forms(name: str) -> Iterator[tuple[str, range]]:
             yield f"{name} of {start}" + ("" if end > NEWEST else f" to {end - 1}"), range(start, end)
 
 
+PARTITIONED = ("", "switched", "emptied", "guarded")  # cases that have a partition function; "": the first of them
+
+
 def names(scratch: Scratch) -> dict[str, str]:
     """Identifiers in brackets, and as literals of SQL."""
+    own = {
+        kind: {case: "_".join(filter(None, ("prove", scratch.schema, case, kind[0]))) for case in PARTITIONED}
+        for kind in ("function", "scheme")
+    }
     return {
         "schema": quote(scratch.schema),
         "slow": quote(scratch.slow),
         "fast": quote(scratch.fast),
         "literal": literal(scratch.schema),
-        "function": quote(f"prove_{scratch.schema}_f"),
-        "scheme": quote(f"prove_{scratch.schema}_s"),
-        "function name": literal(f"prove_{scratch.schema}_f"),
-        "scheme name": literal(f"prove_{scratch.schema}_s"),
+        **{f"{kind} {case}".strip(): quote(name) for kind, made in own.items() for case, name in made.items()},
+        **{f"{kind} names": ", ".join(map(literal, made.values())) for kind, made in own.items()},
+        "throw": quote(scratch.throw_away),
+        "throw literal": literal(scratch.throw_away),
+        "given": "1" if scratch.throw_away else "0",
     }
+
+
+def set_up(name: str, scratch: Scratch, paths: Sequence[str]) -> OtherSettings:
+    r"""``switched``: filled partitions by copy and SWITCH; ``files``: the filegroup that is given away, by its files.
+
+    >>> scratch = Scratch(schema="s", slow="a", fast="b", throw_away="f", to_folder="S:/new/")
+    >>> set_up("files", scratch, ["D:/f.ndf"]).settings
+    {'move_by': 'filegroup', 'disks': {'from': 'D:/', 'to': 'S:/new/'}}
+    """
+    if name != FILES:
+        return OtherSettings(settings={"partitions": name}, slow=scratch.slow, fast=scratch.fast)
+    disks = {"from": folder_of(paths[0]), "to": scratch.to_folder}
+    return OtherSettings(settings={"move_by": "filegroup", "disks": disks}, slow="from", fast="to")
 
 
 def literal(text: str) -> str:

@@ -19,6 +19,7 @@ from agent.config.models import MAXIMUM_STALL_SECONDS
 from agent.ledger.rows import MoveRow
 from agent.model.approvals import Conditions
 from agent.model.states import MoveState
+from agent.sampling.experience import predicted_seconds
 from agent.sampling.prediction_errors import stalled_seconds
 from connectors.model.formatting import format_seconds
 from policies.model.settings import Pin
@@ -132,7 +133,7 @@ def measurements(pace: Pace, major: int = MAJOR) -> list[Measurement]:
     """Run and report."""
     before = os.getloadavg()[0]
     seen, named = run(pace, major=major)
-    columns = ("when", "unit", "route", "said from", "to", "took", "lock held", "allowed")
+    columns = ("when", "unit", "route", "model", "around", "said from", "to", "took", "lock held", "allowed")
     table(f"intervals of copies, PostgreSQL {major}", columns, [_row(each) for each in seen])
     locked = [each for each in seen if each.held is not None]
     over = [each for each in locked if (each.held or 0.0) > each.allowed]
@@ -163,5 +164,9 @@ def _share(which: Iterable[bool]) -> float:
 def _row(each: Seen) -> tuple[str, ...]:
     held = "-" if each.held is None else format_seconds(each.held)
     said = (format_seconds(end) for end in each.said)
-    return (each.when, each.row.move.key, each.row.move.route.name, *said, format_seconds(each.seconds), held,
+    cost = each.row.move.cost
+    model = predicted_seconds(each.row.move), None if cost is None else cost.around_seconds
+    modelled = ("-" if seconds is None else format_seconds(seconds) for seconds in model)
+    return (each.when, each.row.move.key, each.row.move.route.name, *modelled, *said,
+            format_seconds(each.seconds), held,
             format_seconds(each.allowed))  # fmt: skip

@@ -1,8 +1,8 @@
-"""Sysbench's OLTP on tables of its own: what does hotplace make of a load that nobody here wrote?
+"""Loads of others on tables of their own: what does hotplace make of a load that nobody here wrote?
 
-``oltp_read_write`` of Debian's sysbench (an optional component, see ``tests/components.py``), with the distribution of
-ids that it has by default, on an SSD of a quarter of the bytes: everything on the hdd, what hotplace chose while the
-load ran, and all indexes as far as there is room, placed by hand.
+``oltp_read_write`` of Debian's sysbench, with the distribution of ids that it has by default, and TPC-C by go-tpc (both
+optional components, see ``tests/components.py``), on an SSD of a quarter of the bytes: everything on the hdd, what
+hotplace chose while the load ran, and all indexes as far as there is room, placed by hand.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent.demo.load import HDD_SPACE
 from policies.model.plan import Verdict
@@ -23,14 +24,73 @@ from tests.bench.lab.hotplace import FULL_POLICY, watching
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import MAJOR, Rig, running_rig
 from tests.bench.measurement import Measurement
+from tests.components import GO_TPC
 
-PROGRAM, LOAD = "sysbench", "oltp_read_write"
-TABLES, ROWS, CLIENTS = 6, 400_000, 8  # rows of each at scale 1: 100 MB with both indexes
+CLIENTS = 8
 SSD_SHARE = 0.25
 MOVE_LIMIT_SECONDS, WATCH_SECONDS = 60, 120
 COMMAND = "python -m tests.bench.lab third_party"
-_PER_SECOND = re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec\.\)")
-_P99 = re.compile(r"99th percentile:\s+([\d.]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OthersLoad:
+    """A program of others that makes its tables, runs, and reports in words of its own."""
+
+    name: str  # of rows
+    says: str  # what it runs
+    program: Path
+    prepare: Callable[[Rig], list[str]]
+    command: Callable[[Rig, float], list[str]]  # for so many seconds
+    per_second: re.Pattern[str]  # transactions, or what it counts of them
+    in_seconds: float  # that such a figure is about
+    p99: re.Pattern[str]  # milliseconds
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can run here."""
+        return self.program.exists()
+
+
+SYSBENCH, SYSBENCH_TABLES, SYSBENCH_ROWS = "oltp_read_write", 6, 400_000  # rows of each at scale 1: 100 MB with indexes
+WAREHOUSES = 4  # at scale 1: 100 MB each with indexes
+
+
+def _sysbench(rig: Rig, *words: str) -> list[str]:
+    rows = round(SYSBENCH_ROWS * rig.pace.scale)
+    return [
+        "sysbench", SYSBENCH, "--db-driver=pgsql", f"--pgsql-host={rig.server.folder}", "--pgsql-user=postgres",
+        "--pgsql-db=postgres", f"--tables={SYSBENCH_TABLES}", f"--table-size={rows}", f"--threads={CLIENTS}",
+        "--percentile=99", "--rand-seed=1", *words,
+    ]  # fmt: skip
+
+
+def _go_tpc(rig: Rig, *words: str) -> list[str]:
+    # A host that is a folder does not fit into its address. Of two the driver takes the last by the alphabet.
+    where = f"host={rig.server.folder}&sslmode=disable"
+    return [
+        str(GO_TPC), "tpcc", "--driver", "postgres", "--user", "postgres", "--db", "postgres", "--conn-params", where,
+        "--host", ".", "--port", "5432",
+        "--warehouses", str(max(1, round(WAREHOUSES * rig.pace.scale))), "--threads", str(CLIENTS), "--ignore-error",
+        *words,
+    ]  # fmt: skip
+
+
+LOADS = (
+    OthersLoad(
+        name="sysbench", says=f"sysbench {SYSBENCH}", program=Path(shutil.which("sysbench") or "/nowhere"),
+        prepare=lambda rig: _sysbench(rig, "prepare"),
+        command=lambda rig, seconds: _sysbench(rig, "run", f"--time={seconds:g}"),
+        per_second=re.compile(r"transactions:\s+\d+\s+\(([\d.]+) per sec\.\)"), in_seconds=1.0,
+        p99=re.compile(r"99th percentile:\s+([\d.]+)"),
+    ),
+    OthersLoad(
+        name="tpcc", says="new orders of TPC-C by go-tpc", program=GO_TPC,
+        prepare=lambda rig: _go_tpc(rig, "prepare", "--no-check"),
+        command=lambda rig, seconds: _go_tpc(rig, "run", "--time", f"{seconds:g}s"),
+        per_second=re.compile(r"tpmC: ([\d.]+)"), in_seconds=60.0,
+        p99=re.compile(r"\[Summary\] NEW_ORDER - .*?99th\(ms\): ([\d.]+)"),
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +102,15 @@ class Ran:
     p99: float  # seconds of one
 
 
-def run(pace: Pace, *, major: int = MAJOR) -> list[Ran]:
+def run(pace: Pace, load: OthersLoad, *, major: int = MAJOR) -> list[Ran]:
     """All placements."""
     with running_rig(pace, major=major) as rig:
-        rows = round(ROWS * pace.scale)
         rig.disk.switch(False)
-        _sysbench(rig, rows, "prepare")
+        _said(load.prepare(rig))
         rig.build(())  # vacuumed, and the model on
         rig.give_ssd(int(rig.total_bytes() * SSD_SHARE))
-        found = [_measured(rig, rows, "all hdd")]
-        with _running(rig, rows, pace), watching(rig, policy=FULL_POLICY) as agent:
+        found = [_measured(rig, load, "all hdd")]
+        with _running(rig, load), watching(rig, policy=FULL_POLICY) as agent:
             agent.observe(pace.warm_seconds + pace.observe_seconds)
             # What has not waited for as long yet as its move costs stays where it is, indexes longer than their tables.
             agent.observe(WATCH_SECONDS)
@@ -61,9 +120,9 @@ def run(pace: Pace, *, major: int = MAJOR) -> list[Ran]:
         say(f"  plan: {plan.wait_saved_per_hour:,.0f} of {plan.wait_per_hour:,.0f} s an hour; {said}")
         for row in moved:
             say(f"  hotplace moved {row.move.key} to {row.move.to_space}: {row.state}")
-        found.append(_measured(rig, rows, "hotplace"))
+        found.append(_measured(rig, load, "hotplace"))
         rig.place(_indexes(rig))
-        found.append(_measured(rig, rows, "all indexes"))
+        found.append(_measured(rig, load, "all indexes"))
     return found
 
 
@@ -77,62 +136,59 @@ def _indexes(rig: Rig) -> frozenset[str]:
     return frozenset(chosen)
 
 
-def _measured(rig: Rig, rows: int, name: str) -> Ran:
-    _sysbench(rig, rows, "run", f"--time={rig.pace.warm_seconds:g}")
-    said = _sysbench(rig, rows, "run", f"--time={rig.pace.run_seconds:g}")
-    per_second, p99 = _PER_SECOND.search(said), _P99.search(said)
+def _measured(rig: Rig, load: OthersLoad, name: str) -> Ran:
+    _said(load.command(rig, rig.pace.warm_seconds))
+    said = _said(load.command(rig, rig.pace.run_seconds))
+    per_second, p99 = load.per_second.search(said), load.p99.search(said)
     assert per_second is not None, said
     assert p99 is not None, said
-    return Ran(name=name, per_second=float(per_second[1]), p99=float(p99[1]) / 1000)
+    return Ran(name=name, per_second=float(per_second[1]) / load.in_seconds, p99=float(p99[1]) / 1000)
 
 
-def _sysbench(rig: Rig, rows: int, *words: str) -> str:
-    done = subprocess.run(
-        _command(rig, rows, *words), env=_environment(), check=True, capture_output=True, text=True, timeout=600
-    )
+def _said(command: list[str]) -> str:
+    done = subprocess.run(command, env=_environment(), check=True, capture_output=True, text=True, timeout=600)
     return done.stdout
 
 
 @contextmanager
-def _running(rig: Rig, rows: int, pace: Pace) -> Iterator[None]:
-    seconds = pace.warm_seconds + pace.observe_seconds + WATCH_SECONDS + MOVE_LIMIT_SECONDS
-    load = subprocess.Popen(
-        _command(rig, rows, "run", f"--time={seconds:g}"), env=_environment(), stdout=subprocess.DEVNULL
-    )
+def _running(rig: Rig, load: OthersLoad) -> Iterator[None]:
+    seconds = rig.pace.warm_seconds + rig.pace.observe_seconds + WATCH_SECONDS + MOVE_LIMIT_SECONDS
+    running = subprocess.Popen(load.command(rig, seconds), env=_environment(), stdout=subprocess.DEVNULL)
     try:
         yield
     finally:
-        load.kill()
-        load.wait()
-
-
-def _command(rig: Rig, rows: int, *words: str) -> list[str]:
-    return [
-        PROGRAM, LOAD, "--db-driver=pgsql", f"--pgsql-host={rig.server.folder}", "--pgsql-user=postgres",
-        "--pgsql-db=postgres", f"--tables={TABLES}", f"--table-size={rows}", f"--threads={CLIENTS}",
-        "--percentile=99", "--rand-seed=1", *words,
-    ]  # fmt: skip
+        running.kill()
+        running.wait()
 
 
 def _environment() -> dict[str, str]:
     return {**os.environ, "PGOPTIONS": f"-c default_tablespace={HDD_SPACE}"}
 
 
-def measurements(pace: Pace, major: int = MAJOR) -> list[Measurement]:
-    """Run and report; nothing where sysbench is not installed."""
-    if shutil.which(PROGRAM) is None:
-        say("  no sysbench here: python -m tests.components --loads")
-        return []
+def measurements(pace: Pace, major: int = MAJOR, only: Sequence[str] = ()) -> list[Measurement]:
+    """Run and report; nothing of a load that is not installed."""
+    rows: list[Measurement] = []
+    for load in LOADS:
+        if only and load.name not in only:
+            continue
+        if not load.is_installed:
+            say(f"  {load.says} is not installed: python -m tests.components --loads")
+            continue
+        rows += _rows(pace, load, major)
+    return rows
+
+
+def _rows(pace: Pace, load: OthersLoad, major: int) -> list[Measurement]:
     before = os.getloadavg()[0]
-    hdd, placed, indexes = found = run(pace, major=major)
+    hdd, placed, indexes = found = run(pace, load, major=major)
     rows = [(each.name, f"{each.per_second:.1f}", f"{1000 * each.p99:.0f} ms") for each in found]
-    table(f"sysbench {LOAD}, PostgreSQL {major}", ("placement", "transactions/s", "p99"), rows)
+    table(f"{load.says}, PostgreSQL {major}", ("placement", "transactions/s", "p99"), rows)
     loaded = f"load of the machine {before:.1f} before, {os.getloadavg()[0]:.1f} after; PostgreSQL {major}"
     return [
-        {"name": "lab.sysbench.gain_25pct", "value": placed.per_second / hdd.per_second, "unit": "times all-HDD",
+        {"name": f"lab.{load.name}.gain_25pct", "value": placed.per_second / hdd.per_second, "unit": "times all-HDD",
          "better": "higher", "command": COMMAND,
-         "note": f"transactions/s {hdd.per_second:.1f} -> {placed.per_second:.1f}; all indexes that fit by hand "
+         "note": f"{load.says}: {hdd.per_second:.1f} -> {placed.per_second:.1f} a second; all indexes that fit by hand "
                  f"{indexes.per_second / hdd.per_second:.2f} times; {loaded}"},
-        {"name": "lab.sysbench.p99_25pct", "value": placed.p99, "unit": "s", "better": "lower", "command": COMMAND,
+        {"name": f"lab.{load.name}.p99_25pct", "value": placed.p99, "unit": "s", "better": "lower", "command": COMMAND,
          "note": f"all-HDD {hdd.p99:.3f} s, all indexes that fit by hand {indexes.p99:.3f} s"},
     ]  # fmt: skip

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import sql
 
 from agent.config.files import load
 from agent.model.clock import SystemClock
 from connectors.simulated.connector import connect
 from connectors.simulated.settings import SimulatedSettings
 from tests.cli.site import Site
+from tests.labs import clients
 from tests.labs.postgresql import Cluster
 
 
@@ -99,9 +101,11 @@ def test_the_setting_is_read(site: Site) -> None:
 
 
 def test_a_file_for_postgresql(tmp_path: Path, cluster: Cluster, dbname: str) -> None:
-    """A client carries the file out, and hotplace, whose login may not move, sees where table and index went."""
+    """Psql carries the file out, and hotplace, whose login may not move, sees where tables and indexes went."""
+    names = ("o'ld; \"t", *clients.NAMES)
     with cluster.session(dbname) as dba:
-        dba.execute('CREATE TABLE "o\'ld; ""t" (id int PRIMARY KEY) TABLESPACE slow')
+        for name in names:
+            dba.execute(sql.SQL("CREATE TABLE {} (id int PRIMARY KEY) TABLESPACE slow").format(sql.Identifier(name)))
     database: dict[str, Any] = {
         "name": "real", "engine": "postgresql", "by_hand": True,
         "connection": {"host": str(cluster.server.folder), "dbname": dbname, "user": "looker"},
@@ -115,10 +119,13 @@ def test_a_file_for_postgresql(tmp_path: Path, cluster: Cluster, dbname: str) ->
     document = site.good(
         "plan", "--mode", "preference", "--observe", "0.5", "--propose", "--script", str(path), "--json"
     ).document
-    assert document["moves"]
+    assert len(document["moves"]) >= len(names)
     site.good("approve", str(document["proposal"]["id"]), "--yes")
-    psql = ("psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(cluster.server.folder), "-U", "postgres", "-d", dbname)
+    psql = ("psql", "-X", "-h", str(cluster.server.folder), "-U", "postgres", "-d", dbname)
     subprocess.run([*psql, "-f", str(path)], check=True, capture_output=True)
+    with cluster.session(dbname) as dba:
+        left = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND reltablespace <> "
+        assert dba.execute(f"{left} (SELECT oid FROM pg_tablespace WHERE spcname = 'fast')").fetchone() == (0,)
     for _ in range(2):
         site.good("run", "--once")
     assert set(states(site).values()) <= {"settling", "kept"}

@@ -8,6 +8,7 @@ import pytest
 
 from agent.config.errors import ConfigError
 from agent.config.files import load
+from agent.planning.first_tier import how_to_use
 from tests.cli.site import Site
 
 HDD: dict[str, Any] = {"name": "hdd", "spaces": ["hdd"]}
@@ -165,3 +166,13 @@ def test_size_is_for_a_tier_without_a_space(site: Site) -> None:
     configure(site, {**HDD, "size": "4 GiB"})
     with pytest.raises(ConfigError, match="limit a space by its capacity"):
         load(site.path)
+
+
+@pytest.mark.parametrize(("platform", "words"), [("i", "resource names"), ("zos", "VOLSER"), ("luw", "FOLDER")])
+def test_what_is_next_in_the_words_of_the_engine(platform: str, words: str, one: Site) -> None:
+    """Disk units of IBM i and volumes of z/OS are no folders that are mounted."""
+    connection = {"host": "h", "dbname": "APP", "user": "U", "platform": platform}
+    one.database.update(engine="db2", connection=connection)
+    one.write()
+    (database,) = load(one.path).databases
+    assert words in how_to_use(database, "ssd")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import stat
 from pathlib import Path
 
 import pytest
@@ -79,17 +78,12 @@ def test_who_runs_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made(far, "dba", asks=True) == (*psql, "-p", "5433", "-h", "db", "-U", "dba")
 
 
-def test_a_server_whose_logins_a_person_makes(tmp_path: Path) -> None:
-    """The configuration is written as far as it is known, the file of the password is there and empty."""
-    path = tmp_path / "x.yaml"
-    done = run_here("setup", "db2", "APP", "--host", "db1", "--fast", "SSD", "--slow", "HDD", "--output", str(path))
-    assert done.code == 0, done
-    assert "hotplace deploy privileges --engine db2" in done.out
-    database = load(path).database()
-    assert (database.name, [tier.spaces[0].name for tier in database.tiers]) == ("APP", ["SSD", "HDD"])
-    secret = tmp_path / "watch.password"
-    assert (secret.read_text(), stat.S_IMODE(secret.stat().st_mode)) == ("", 0o600)
-    assert run_here("setup", "db2", "APP", "--host", "db1", "--fast", "SSD", "--output", str(path)).code == 6
+def test_an_engine_without_logins_is_not_set_up(tmp_path: Path) -> None:
+    """It is said which command writes its configuration."""
+    done = run_here("setup", "simulated", "demo", "--host", "x", "--fast", "fast", "--output", str(tmp_path / "x.yaml"))
+    assert done.code == 2
+    assert "hotplace init --full --engine simulated" in done.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("engine", engine_names())

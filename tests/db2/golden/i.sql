@@ -11,6 +11,8 @@
 -- 75001, and nothing is run. ENDASPBAL or TRCASPBAL SET(*OFF) ends what runs; DSPLOG LOG(QHST) shows when
 -- each began and ended. A word in BALANCE_STATUS or TRACE_STATUS that is not known here fails, too.
 -- CHKASPBAL lists units that are marked *ENDALC, which take nothing: resume or remove them first.
+-- Lines that begin with CL: are taken by Run SQL Scripts. Where RUNSQLSTM of a release does not take them,
+-- CALL QSYS2.QCMDEXC('command') does the same.
 -- Balanced at the end: ASP(1).
 BEGIN IF NOT EXISTS (SELECT 1 FROM QSYS2.ASP_INFO WHERE ASP_NUMBER = 1 AND COALESCE(BALANCE_STATUS, '') IN ('', 'COMPLETED', 'ENDED', 'STOPPED', 'CLEARED') AND COALESCE(TRACE_STATUS, '') IN ('', 'COMPLETED', 'ENDED', 'STOPPED', 'CLEARED')) THEN SIGNAL SQLSTATE '75001' SET MESSAGE_TEXT = 'ASP 1 is balanced or traced, or cannot be seen'; END IF; END;
 

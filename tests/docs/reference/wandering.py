@@ -9,6 +9,7 @@ from statistics import fmean
 from tests.bench.policies.wandering import days
 from tests.bench.policies.wandering.days import Days
 from tests.bench.policies.wandering.frozen import DELAY_HOURS
+from tests.bench.policies.wandering.page_caches import CACHES, CHARGED, NAMES, gains_over
 from tests.bench.policies.wandering.table import HINDSIGHT
 from tests.docs.reference.blocks import table
 
@@ -49,7 +50,21 @@ class Seed:
 
 def blocks() -> dict[str, str]:
     """The table of the published plays."""
-    return {"wandering": table_of(days.read(days.PATH))}
+    published = days.read(days.PATH)
+    return {"wandering": table_of(published), "page-caches": table_of_caches(published)}
+
+
+def table_of_caches(shapes: Mapping[str, Days]) -> str:
+    """What caches of pages win of what hotplace wins: fills for nothing, then charged; those played of each load."""
+    over = {name: gains_over(shapes, name, OURS) for name in NAMES}
+    rows = []
+    for shape in shapes:
+        own = {name: [ratio for (of, _), ratio in ratios.items() if of == shape] for name, ratios in over.items()}
+        if all(own.values()):
+            pairs = (f"{fmean(own[name]):.3f}, {fmean(own[name + CHARGED]):.3f}" for name in CACHES)
+            rows.append((shape.replace("_", " "), *pairs, str(len(own[NAMES[0]]))))
+    rows.sort(key=lambda row: row[-2], reverse=True)
+    return table(("load", *CACHES, "seeds"), rows)
 
 
 def table_of(shapes: Mapping[str, Days]) -> str:

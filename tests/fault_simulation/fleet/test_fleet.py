@@ -18,7 +18,7 @@ from tests.fault_simulation.site import ROBUSTNESS
 from tests.ledger.conftest import ON_SERVER
 
 pytestmark = ON_SERVER
-SEEDS = (0, 1)
+SEEDS = (1, pytest.param(0, marks=pytest.mark.soak))
 OFTEN = (APPROVED, AUDIT, HEAT, ONE_AGENT, TRUE_STATES, ONCE)
 LEASE = 120.0
 

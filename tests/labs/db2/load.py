@@ -120,6 +120,15 @@ def run(world: World, text: str, counted: dict[str, int], member: int = 0) -> No
     world.touch()
 
 
+def read_cached(world: World, table: Table, reads: int, member: int = 0) -> None:
+    """So many look-ups that find every page in the buffer pool."""
+    part, index = table.parts[0], table.indexes[0]
+    part.counts[member].update(ROWS_READ=reads, OBJECT_DATA_L_READS=reads, OBJECT_DATA_LBP_PAGES_FOUND=reads)
+    pages = reads * LEVELS
+    index.counts[member].update(INDEX_SCANS=reads, OBJECT_INDEX_L_READS=pages, OBJECT_INDEX_LBP_PAGES_FOUND=pages)
+    world.touch()
+
+
 def read_randomly(world: World, table: Table, reads: int, member: int = 0, by: str = "") -> None:
     """So many look-ups by the index: one leaf and one data page each come from storage, while the session waits.
 

@@ -194,6 +194,14 @@ class Lab:
         with self._world.lock:
             create_ranges(self._world, (schema, name), parts)
 
+    def move_part(self, schema: str, name: str, part: str, space: str) -> None:
+        """A data partition in another table space, as somebody has brought it there."""
+        with self._world.lock:
+            for each in self._world.table(schema, name).parts:
+                if each.name == part:
+                    each.data = each.long = space
+            self._world.touch()
+
     def parts(self, schema: str, name: str) -> list[tuple[str, str, str, tuple[str, str]]]:
         """Of each data partition its name, the table spaces of data and indexes, and its bounds."""
         with self._world.lock:

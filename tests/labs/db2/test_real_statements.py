@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -143,3 +144,13 @@ def test_emulated_server_rule_18_they_came_one_by_one(version: str, known: tuple
             query = f"SELECT COUNT(*) FROM TABLE({call}) AS T WITH UR"
             assert len(rows(session, query)) == 1 if there else "SQL0440N" in refused(session, query)
         end(session)
+
+
+def test_emulated_server_rule_29_the_clock_in_utc(session: Any) -> None:
+    """By the query of exports, as it stands and within another one."""
+    taken = "VARCHAR_FORMAT(CURRENT TIMESTAMP - CURRENT TIMEZONE, 'YYYY-MM-DD HH24:MI:SS')"
+    clock = f"SELECT {taken} AS TAKEN_AT FROM SYSIBM.SYSDUMMY1"
+    for statement in (clock, f"SELECT * FROM ({clock}) AS Q"):
+        ((taken_at,),) = rows(session, statement)
+        at = datetime.strptime(f"{taken_at}+0000", "%Y-%m-%d %H:%M:%S%z")
+        assert abs((datetime.now(UTC) - at).total_seconds()) < 30.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.documented import View
@@ -13,6 +14,7 @@ _TOKEN = re.compile(r"""\s+|--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\
 _SYSTEM = ("SYSCAT", "SYSIBM", "SYSIBMADM", "SYSTOOLS", "SYSPROC", "QSYS2")
 _ORDINARY = re.compile(r"[A-Z_@#$][A-Z0-9_@#$]*")
 DATABASE = "SAMPLE"
+_UTC_CLOCK = ["(", "CURRENT", "TIMESTAMP", "-", "CURRENT", "TIMEZONE", ",", "'YYYY-MM-DD HH24:MI:SS'", ")"]
 
 
 def tokens(text: str) -> list[str]:
@@ -93,6 +95,8 @@ class Rewriter:
             return self._take(2, "CURRENT_USER")
         if word == "CHAR" and self._said[-1:] == ["AS"]:
             return self._take(1, "VARCHAR")  # see documented._type_of
+        if word == "VARCHAR_FORMAT" and self._ahead(len(_UTC_CLOCK)) == _UTC_CLOCK:
+            return self._take(1 + len(_UTC_CLOCK), f"CAST('{datetime.now(UTC):%Y-%m-%d %H:%M:%S}' AS VARCHAR(19))")
         if word == "MON_GET_APPLICATION_HANDLE" and self._ahead(2) == ["(", ")"]:
             return self._take(3, f"CAST({self._handle} AS BIGINT)")
         if word in _SYSTEM and self._ahead(1) == ["."]:

@@ -305,6 +305,7 @@ class Behaviour:
 
     mon_obj_metrics: str = "EXTENDED"
     mon_act_metrics: str = "BASE"
+    pool_keeps: bool = False  # look-ups of statements find their pages in the buffer pool; else each comes from storage
     extents_per_second: float = 1e9
     rebalance_starts: bool = True  # by itself, at the commit of USING STOGROUP
     phase_seconds: float = 0.0  # that a phase of ADMIN_MOVE_TABLE takes, and USING STOGROUP itself; heard meanwhile
@@ -355,6 +356,7 @@ class World:
         self.protocol_exists = False
         self.utilities: dict[int, Utility] = {}
         self.load: list[LoadConnection] = []
+        self.wire: dict[int, LoadConnection] = {}  # by handle; those over the wire that have read something
         self.locked: set[tuple[str, str]] = set()
         self.schemas: dict[str, str] = {}  # those whose tables are made by statements: owner by name
         self.held: dict[int, dict[tuple[str, str], str]] = {}  # locks of tables: mode, by connection and table
@@ -367,6 +369,25 @@ class World:
         self.database: Counts = counts()
         self.changed = 0
         self._file_id = 3
+
+    def read_by_sessions(self) -> Counter[str]:
+        """Pages that agents read themselves, by the columns of MON_GET_CONNECTION, and their waits for reads."""
+        found: Counter[str] = Counter()
+        for counted in (each for space in self.spaces.values() for each in space.counts.values()):
+            for kind in ("DATA", "INDEX", "XDA"):
+                found[f"POOL_{kind}_P_READS"] += counted[f"POOL_{kind}_P_READS"] - counted[f"POOL_ASYNC_{kind}_READS"]
+            found["POOL_READ_TIME"] += counted["POOL_READ_TIME"] - counted["POOL_ASYNC_READ_TIME"]
+            found["PREFETCH_WAIT_TIME"] += counted["PREFETCH_WAIT_TIME"]
+        return found
+
+    def count_for(self, handle: int, user: str, before: Counter[str]) -> None:
+        """Count for a connection over the wire what was read since ``before``."""
+        rise = self.read_by_sessions()
+        rise.subtract(before)
+        if any(rise.values()):
+            own = self.wire.setdefault(handle, LoadConnection(handle, datetime.now(UTC), user, "hotplace"))
+            for name, value in rise.items():
+                own.figures[name] = own.figures.get(name, 0) + value
 
     def touch(self) -> None:
         """Something changed: what was shown of it is out of date."""

@@ -17,17 +17,23 @@ from typing import Any
 
 import pytest
 
+from connectors.kit.clients import SQLPLUS
 from connectors.kit.rolling import Range
 from connectors.kit.templates import StatementTemplate
 from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
-from connectors.oracle import manual_scripts, partitions
+from connectors.oracle import file_moves, manual_scripts, partitions
+from connectors.oracle.catalog import DataFile
 from connectors.oracle.connector import OracleConnector
+from connectors.oracle.names import quote
 from connectors.oracle.partitions import DATE, PartitionedTable
+from connectors.oracle.routes import routes_of
 from tests.components import ORACLE_GRAMMARS
 from tests.contract.asking import bundle_of
+from tests.labs import clients
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks
 from tests.oracle import made
+from tests.unit.test_clients import file_of
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK"),
@@ -62,7 +68,11 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture(scope="module")
 def accepted(checker: list[str], statements: list[str]) -> dict[str, bool]:
     """Whether either parser accepts each statement and each of its broken twins; one start of them for all."""
-    asked = list(dict.fromkeys([*statements, *(twin for statement in statements for twin in twins(statement))]))
+    return _ask(checker, [*statements, *(twin for statement in statements for twin in twins(statement))])
+
+
+def _ask(checker: list[str], texts: list[str]) -> dict[str, bool]:
+    asked = list(dict.fromkeys(texts))
     lines = "".join(" ".join(each.split()) + "\n" for each in asked)
     done = subprocess.run(checker, input=lines, capture_output=True, text=True, timeout=240, check=True)
     return dict(zip(asked, ("yes" in line for line in done.stdout.splitlines()), strict=True))
@@ -182,3 +192,32 @@ def test_broken_twins_are_rejected(accepted: dict[str, bool], statements: list[s
     broken = {twin for statement in statements for twin in twins(statement)} - set(statements)
     assert len(broken) > len(statements)
     assert [twin for twin in sorted(broken) if accepted[twin]] == []
+
+
+def _files_of_names(name: str) -> Iterator[str]:
+    """Files for SQL*Plus in which all bears that name: a table with its index, and the files of a tablespace."""
+    slow, fast = f"{name} slow", f"{name} fast"
+    own = {"owner": name, "name": name}
+    facts = made.facts(
+        lead=made.entry(**own, space=slow), table_owner=name, table=name,
+        spaces={each: made.space(each) for each in (slow, fast)},
+        indexes=(made.index(owner=name, name=f"{name} pk", space=slow),),
+    )  # fmt: skip
+    key = f"{quote(name)}.{quote(name)}"
+    for number in ((11, 2), (19, 0)):
+        found = routes_of(facts, made.bundle(key), fast, made.server(number=number), made.SETTINGS)
+        assert not isinstance(found, NoRoute), found
+        yield from (file_of(route, SQLPLUS) for route in found)
+    files = [DataFile(7, slow, f"/hdd/{name}.dbf", MB, "ONLINE", "ONLINE")]
+    moved = file_moves.routes_of(files, made.bundle(key), "/ssd", ("/ssd",), made.server(), made.SETTINGS)
+    assert not isinstance(moved, NoRoute), moved
+    yield from (file_of(route, SQLPLUS) for route in moved)
+
+
+def test_every_statement_of_a_file_is_one(checker: list[str]) -> None:
+    """What SQL*Plus makes of a file by hand, whatever its names hold, is a statement; with a word more it is none."""
+    sent = [sql for name in clients.NAMES for text in _files_of_names(name) for sql in clients.sqlplus(text)]
+    assert len(sent) > 5 * len(clients.NAMES)
+    found = _ask(checker, [*sent, *(f"{sql} , NOW" for sql in sent)])
+    assert [sql for sql in sent if not found[sql]] == []
+    assert [sql for sql in sent if found[f"{sql} , NOW"]] == []

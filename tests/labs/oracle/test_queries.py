@@ -70,6 +70,7 @@ def usual() -> EmulatedDatabase:
         ("SELECT partition_name FROM dba_segments WHERE owner = 'APP' ORDER BY 1 DESC FETCH FIRST 1 ROWS ONLY",
          [(None,)]),
         ("SELECT COUNT(*) FROM v$instance WHERE startup_time < SYSDATE", [(1,)]),
+        ("SELECT 1 FROM dual WHERE SYSDATE - 2 / 86400 < SYSDATE - 1 / 86400 AND SYSDATE - 1 / 3 < SYSDATE", [(1,)]),
         ("SELECT TO_CHAR(startup_time, 'YYYY-MM-DD HH24:MI:SS') FROM v$instance", [("2026-01-05 06:00:00",)]),
         ("SELECT value FROM v$parameter WHERE name = 'statistics_level'", [("TYPICAL",)]),
         ("SELECT SYS_CONTEXT('USERENV', 'SESSION_USER'), user FROM dual", [("DBA_", "DBA_")]),

@@ -21,7 +21,7 @@ from tests.labs.sqlserver.objects import (
 )
 from tests.labs.sqlserver.pool import Pool
 from tests.labs.sqlserver.statements_kept import Run, Statements
-from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
+from tests.labs.sqlserver.storage import EXTENT, AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
 READ_AHEAD_PAGES = 64
@@ -110,6 +110,9 @@ class Connected:
     database: str
     cut: threading.Event
     request: Request | None = None
+    waits: Counter[str] = field(default_factory=Counter)  # microseconds by type, and how often under "<type>/n"
+    reads: int = 0  # pages from files, by requests that have ended
+    logical_reads: int = 0
 
 
 @dataclass(slots=True)
@@ -144,6 +147,10 @@ class Database:
     owners: dict[str, str] = field(default_factory=dict)  # schema -> its owner, where that is not dbo
     database_snapshots: list[str] = field(default_factory=list)  # CREATE DATABASE ... AS SNAPSHOT OF this one
     mirrored: bool = False
+    modules: dict[tuple[str, str], str] = field(
+        default_factory=dict
+    )  # functions; policies with the name of their table
+    encryption_state: int = 0  # 3: encrypted; 2, 4, 5, 6: it is being changed
     physical_name: str = ""  # in the cloud a GUID, which counters are named by; "": its name
     counted_as: str = ""  # the name of its counters, where that is neither
     change_feed: bool = False  # for Fabric or Azure Synapse Link
@@ -214,6 +221,8 @@ class Instance:
         self.pool_pages = 1_000_000  # of all databases: as many buffers has the pool
         self.pool = Pool(lambda: self.pool_pages)
         self.buffer_microseconds = 0.07  # that a walk over the pool takes for each of its buffers
+        self.ramps_up = False  # a page that is read brings in its extent
+        self.flushers: set[str] = set()  # logins that may EXECUTE dbo.hotplace_flush, which a DBA has installed
         self.pool_walks = 0  # queries of sys.dm_os_buffer_descriptors that were run
         self.page_life_seconds = 4200
         self.batches = 0  # that clients have sent, parameterised ones included
@@ -305,6 +314,64 @@ class Instance:
             self.performance.update({"Page lookups/sec": looked * 3, "Page reads/sec": reads})
             database.transactions += looked
             return reads
+
+    def flush(self) -> None:
+        """CHECKPOINT and DBCC DROPCLEANBUFFERS: nothing is in memory."""
+        with self.lock:
+            self.pool.checkpoint()
+            self.pool.clear()
+
+    def read_by(
+        self, session: Connected, database: Database, index: Index, partition: Partition, positions: Iterable[int]
+    ) -> None:
+        """Look-ups of a session, as ``look_up``; with ``ramps_up`` each page that is read brings in its extent."""
+        with self.lock:
+            unit, file = _rows_of(partition), _file_of(database, partition)
+            if not self.ramps_up:
+                wanted = list(positions)
+                self._tell(session, file, self.look_up(database, index, partition, wanted), len(wanted))
+                return
+            waits = pages = looked = 0
+            microseconds = round(file.volume.random_read_ms * 1000)
+            for position in positions:
+                looked += 1
+                for page in (*parents(index, unit, position), position):
+                    if self.pool.holds(unit, page):
+                        continue
+                    extent = range(page // EXTENT * EXTENT, min(page // EXTENT * EXTENT + EXTENT, unit.total))
+                    pages += sum(self.pool.touch(unit, each, microseconds=microseconds) for each in extent)
+                    waits += 1
+            waited = waits * microseconds // 1000
+            partition.counters.update(
+                singleton_lookup_count=looked, page_io_latch_wait_count=waits, page_io_latch_wait_in_ms=waited
+            )
+            file.counters.read(waits, pages, waited)
+            self._tell(session, file, waits, looked, pages=pages)
+
+    def scan_by(self, session: Connected, database: Database, partition: Partition) -> None:
+        """A scan of a session: what is not in memory is read 64 pages at a time, and it waits for each piece."""
+        with self.lock:
+            unit, file = _rows_of(partition), _file_of(database, partition)
+            milliseconds = round(file.volume.scan_read_ms)
+            pages = sum(
+                self.pool.touch(unit, position, microseconds=milliseconds * 1000) for position in range(unit.total)
+            )
+            pieces = -(-pages // READ_AHEAD_PAGES)
+            waited = pieces * milliseconds
+            partition.counters.update(
+                range_scan_count=1, page_io_latch_wait_count=pieces, page_io_latch_wait_in_ms=waited
+            )
+            file.counters.read(pieces, pages, waited)
+            session.reads += pages
+            session.logical_reads += unit.total
+            session.waits.update({"PAGEIOLATCH_SH": waited * 1000, "PAGEIOLATCH_SH/n": pieces})
+
+    @staticmethod
+    def _tell(session: Connected, file: DataFile, waits: int, looked: int, *, pages: int | None = None) -> None:
+        session.reads += waits if pages is None else pages
+        session.logical_reads += looked
+        microseconds = waits * round(file.volume.random_read_ms * 1000)
+        session.waits.update({"PAGEIOLATCH_SH": microseconds, "PAGEIOLATCH_SH/n": waits})
 
     def scan(self, database: Database, partition: Partition, *, by: str = "") -> None:
         """Read it all in order, 64 pages ahead: nobody waits but for the first page; ``by``: the statement's text."""

@@ -68,6 +68,13 @@ class Pool:
         for buffer in self:
             buffer.modified = False
 
+    def clear(self) -> None:
+        """Nothing is in memory; what was read is still counted."""
+        self._buffers.clear()
+        self._at.clear()
+        self._free.clear()
+        self._hand = 0
+
     def forget(self, unit: AllocationUnit) -> None:
         """Its pages are no more, or no longer where they were."""
         for key in [key for key in self._at if key[0] == unit.unit_id]:

@@ -8,7 +8,11 @@ from tests.labs.tds.backend import ServerError
 
 PERFORMANCE_SPLIT = 16  # VIEW SERVER PERFORMANCE STATE since 2022
 DDL_RIGHTS = frozenset({"ALTER", "ALTER ANY DATASPACE", "ALTER ANY SCHEMA", "CREATE TABLE"})
-OWN_ROWS = frozenset({"sys.dm_exec_requests", "sys.dm_exec_sessions"})  # without the right: this session only
+OWN_ROWS = frozenset(
+    {"sys.dm_exec_requests", "sys.dm_exec_sessions", "sys.dm_exec_session_wait_stats"}
+)  # without the right: this session only
+
+OF_SECURITY = frozenset({"sys.dm_database_encryption_keys"})
 
 
 def sees_server_state(account: Account, major: int) -> bool:
@@ -50,6 +54,12 @@ def may_create_tables(account: Account, schema: str) -> bool:
     return creates and may_alter(account, schema)
 
 
+def may_create(account: Account, right: str, schema: str) -> bool:
+    """That right in the database, which ALTER holds, and ALTER on the schema."""
+    has = account.administrator or bool({"ALTER", right} & account.database_rights)
+    return has and may_alter(account, schema)
+
+
 def owns_rows(account: Account, schema: str) -> bool:
     """SELECT, INSERT and UPDATE on the tables of a schema: its owner's, or given for the database."""
     return schema.lower() in account.owns or may_read_and_write(account)
@@ -68,9 +78,16 @@ def check_view(account: Account, view: View, major: int, database: str) -> None:
             f"The SELECT permission was denied on the object '{name}', database 'mssqlsystemresource', schema 'sys'."
         )
         raise ServerError(229, message, severity=14)
-    if not view.needs_state() or view.name in OWN_ROWS or sees_server_state(account, major):
+    if not view.needs_state() or view.name in OWN_ROWS:
         return
+    if view.name in OF_SECURITY and major >= PERFORMANCE_SPLIT:
+        if account.administrator or "VIEW SERVER SECURITY STATE" in account.server_rights:
+            return
+        message = "VIEW SERVER SECURITY STATE permission was denied on object 'server', database 'master'."
+        raise ServerError(300, message, severity=14, also=297)
     newer = " PERFORMANCE" if major >= PERFORMANCE_SPLIT else ""
+    if sees_server_state(account, major):
+        return
     if not view.database_right_will_do():
         message = f"VIEW SERVER{newer} STATE permission was denied on object 'server', database 'master'."
         raise ServerError(300, message, severity=14, also=297)

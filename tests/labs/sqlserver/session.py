@@ -24,7 +24,16 @@ from tests.labs.sqlserver.language.partition_statements import (
     Switch,
     Truncate,
 )
-from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, UpdateRow, read_rows
+from tests.labs.sqlserver.language.row_statements import (
+    CreatePolicy,
+    CreateRowFunction,
+    DropModule,
+    Grant,
+    InsertRows,
+    UpdateRow,
+    read_pages,
+    read_rows,
+)
 from tests.labs.sqlserver.language.statements import (
     AddFile,
     AlterIndex,
@@ -88,7 +97,11 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     Truncate: partitions.truncate,
     RefuseIf: conditions.refuse_if,
     Switch: switch,
+    CreateRowFunction: rows.create_row_function,
+    CreatePolicy: rows.create_policy,
+    DropModule: rows.drop_module,
 }
+FLUSH = "hotplace_flush"
 WALKS_THE_POOL = "dm_os_buffer_descriptors"
 _KILL = re.compile(r"KILL\s+(\d+)", re.I)
 
@@ -173,6 +186,9 @@ class SqlserverSession:
         self._row_count, self._work.row_count = self._work.row_count, 0
         if parser.peek("SELECT") and (asked := read_rows(sql)) is not None:
             return rows.read_rows(self._work, asked)
+        if parser.peek("SELECT") and (pages := read_pages(sql)) is not None:
+            keys = [row[0] for row in self._select(pages.keys, {}).rows] if pages.keys else []
+            return rows.read_pages(self._work, pages, [int(str(key)) for key in keys])
         if parser.peek("SELECT", "WITH"):
             return self._select(sql, variables)
         if parser.take("EXEC", "SYS", ".", "SP_DESCRIBE_FIRST_RESULT_SET"):
@@ -278,6 +294,8 @@ class SqlserverSession:
         if name.lower() == "sp_addextendedproperty":
             rows.add_property(self._work, dict(arguments))
             return 0
+        if name.lower() == FLUSH and self._instance.flushers:
+            return self._flush()
         principal, name_of = str(arguments.get("@DbPrincipal", "public")), str(arguments.get("@Resource", ""))
         if not may_lock_as(self._viewer, principal):
             return -999
@@ -295,6 +313,14 @@ class SqlserverSession:
                 del self._instance.app_locks[resource]
                 return 0
         raise ServerError(2812, f"Could not find stored procedure '{name}'.")
+
+    def _flush(self) -> int:
+        """The procedure that a DBA has installed: signed, so that who may execute it need not be one."""
+        if self._connected.login not in self._instance.flushers and not self._viewer.account.administrator:
+            message = f"The EXECUTE permission was denied on the object '{FLUSH}', database 'shop', schema 'dbo'."
+            raise ServerError(229, message, severity=14)
+        self._instance.flush()
+        return 0
 
     def _rename(self, arguments: dict[str, Value]) -> int:
         """Of an index only: @objname = '[schema].[table].[index]'."""

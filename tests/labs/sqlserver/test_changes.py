@@ -189,6 +189,17 @@ def test_no_file_goes_while_a_database_snapshot_exists(lab: Lab, orders: Table, 
     assert number_of(remove) == 0
 
 
+@pytest.mark.parametrize("state", [2, 4, 5, 6])
+def test_no_file_goes_while_encryption_changes(lab: Lab, orders: Table, number_of: NumberOf, state: int) -> None:
+    """Rule 36a: the refusal comes after the file was emptied, which nothing stops."""
+    lab.shop.add_file("spare", orders.base.data_space, next(iter(lab.shop.storage.files.values())).volume, pages=64)
+    lab.shop.encryption_state = state
+    assert number_of("DBCC SHRINKFILE (spare, EMPTYFILE)") == 0
+    assert number_of("ALTER DATABASE shop REMOVE FILE spare") == 50000
+    lab.shop.encryption_state = 3
+    assert number_of("ALTER DATABASE shop REMOVE FILE spare") == 0
+
+
 def test_who_may_only_look(orders: Table, number_of: NumberOf) -> None:
     """Without ALTER a table is as good as not there (1088), and a file may not be added (5011)."""
     assert number_of(MOVE.format("", FAST), account=READER) == 1088

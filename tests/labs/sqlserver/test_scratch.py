@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytds
 import pytest
 
 from tests.labs.sqlserver.conftest import Ask, connect
 from tests.labs.sqlserver.lab import Lab, wait_until
-from tests.labs.sqlserver.world import PROVER, add_scratch, add_table
+from tests.labs.sqlserver.world import PROVER, add_scheme, add_scratch, add_table
 
 NumberOf = Callable[..., int]
 ROWS = "SELECT TOP (1000) ROW_NUMBER() OVER (ORDER BY (SELECT NULL)), N'x' FROM sys.all_columns AS a"
@@ -75,6 +76,30 @@ def test_what_an_owner_of_a_schema_may(lab: Lab, ask: Ask, number_of: NumberOf) 
     assert ask(roles)[0][0] == 1
     owned = "SELECT name FROM sys.schemas WHERE principal_id = DATABASE_PRINCIPAL_ID()"
     assert ask(owned, account=PROVER) == [("scratch",)]
+
+
+def test_a_policy_of_the_owner_hides_rows(lab: Lab, ask: Ask, number_of: NumberOf) -> None:
+    """Rule 41: function, policy, rows that are hidden; then all of it goes, the function last."""
+    add_table(lab.shop, "t", schema="scratch", pages=9)
+    for statement in (
+        "CREATE FUNCTION scratch.f (@id int) RETURNS TABLE WITH SCHEMABINDING AS RETURN SELECT 1 AS ok WHERE @id <> 3",
+        "CREATE SECURITY POLICY scratch.p ADD FILTER PREDICATE scratch.f(id) ON scratch.t WITH (STATE = ON)",
+    ):
+        assert number_of(statement, account=replace(PROVER, name="plain", database_rights=frozenset())) != 0
+        ask(statement, account=PROVER)
+    assert ask(READ, account=PROVER) == [(48,)]
+    assert number_of("DROP FUNCTION scratch.f", account=PROVER) == 3729
+    assert number_of("DROP TABLE scratch.t", account=PROVER) == 3729
+    for statement in ("DROP SECURITY POLICY scratch.p", "DROP TABLE scratch.t", "DROP FUNCTION scratch.f"):
+        ask(statement, account=PROVER)
+
+
+def test_a_single_partition_is_emptied(lab: Lab, ask: Ask) -> None:
+    """Rule 41: TRUNCATE of partition 2 alone."""
+    add_scheme(lab.shop, "s", [100, 200], ["hdd", "hdd", "hdd"])
+    table = add_table(lab.shop, "t", schema="scratch", space="s", pages=10, column="id")
+    ask("TRUNCATE TABLE scratch.t WITH (PARTITIONS (2))", account=PROVER)
+    assert [partition.rows for partition in table.base.partitions] == [80, 0, 80]
 
 
 def test_rows_are_known_by_what_wrote_them(ask: Ask) -> None:

@@ -29,7 +29,8 @@ OWNER = Account(
 WITHOUT_DEFINITIONS = Account("counter", "S3cret of the counter", frozenset({"VIEW SERVER STATE"}))
 HALF_BLIND = Account("half", "S3cret of one half", READER.server_rights, hidden=frozenset({"secret"}))
 PROVER = Account(
-    "prover", "S3cret of the prover", READER.server_rights, frozenset({"CREATE TABLE", "ALTER ANY DATASPACE"}),
+    "prover", "S3cret of the prover", READER.server_rights,
+    frozenset({"CREATE TABLE", "ALTER ANY DATASPACE", "CREATE FUNCTION", "ALTER ANY SECURITY POLICY"}),
     owns=frozenset({"scratch"}),
 )  # fmt: skip
 STRANGER = Account("stranger", "S3cret of nobody")

@@ -102,6 +102,7 @@ def test_a_step_says_what_it_does() -> None:
         ((file(1, "app"),), {}, "primary_file"),
         ((file(3, "f", path="S:\\f.ndf"),), {}, "already_there"),
         ((file(3, "f", read_only=1),), {}, "read_only_space"),
+        ((file(3, "f"), file(4, "g", state="OFFLINE")), {}, "file_not_online"),
         ((file(3, "f"),), {"to_disk": "nowhere"}, "no_space"),
         ((file(3, "f"),), {"server": ServerFeatures(major=99, edition=8)}, "no_files"),
         ((file(3, "f", space="OTHER"),), {}, "no_files"),
@@ -136,6 +137,8 @@ COPIES = [
     (DatabaseCopies(snapshot="before_release"), "snapshots", "before_release"),
     (DatabaseCopies(seen=False), "snapshots_unseen", "VIEW ANY DATABASE"),
     (DatabaseCopies(mirrored=True), "mirror", "disks_on_replicas"),
+    (DatabaseCopies(encryption=True), "encryption", "given another key"),
+    (DatabaseCopies(encryption=None), "encryption_unseen", "GRANT VIEW SERVER SECURITY STATE"),
 ]
 
 
@@ -267,6 +270,51 @@ def test_a_database_snapshot_is_seen_before_anything_is_emptied(lab: Lab, connec
     lab.shop.database_snapshots.clear()
     run(connector, route)
     assert connector.inspect(route).home is Home.TARGET
+
+
+def test_a_mirror_that_began_since_it_was_planned_stops_it(lab: Lab, connector: Connector) -> None:
+    """Before anything is sent: no file was added, none emptied."""
+    route = route_of(connector)
+    files = set(lab.shop.storage.files)
+    lab.shop.mirrored = True
+    with pytest.raises(StatementFailed, match="mirror"):
+        run(connector, route)
+    assert set(lab.shop.storage.files) == files
+    assert (pages_on(lab, "D:"), pages_on(lab, "S:")) == (4500, 0)
+
+
+@pytest.mark.parametrize("state", [2, 4, 5])
+def test_a_change_of_encryption_is_seen_before_anything_is_emptied(lab: Lab, connector: Connector, state: int) -> None:
+    """When it is planned and once more before it is sent; what is encrypted to its end moves."""
+    route = route_of(connector)
+    lab.shop.encryption_state = state
+    answer = connector.routes(bundle_of(connector.catalog(), "[dbo].[orders]"), "fast")
+    assert isinstance(answer, NoRoute)
+    assert answer.code == "encryption"
+    with pytest.raises(StatementFailed, match="no file can be removed"):
+        run(connector, route)
+    assert (pages_on(lab, "D:"), pages_on(lab, "S:")) == (4500, 0)
+    lab.shop.encryption_state = 3
+    assert route_of(connector)
+
+
+def test_a_change_of_encryption_that_cannot_be_seen_is_not_taken_for_none(driver: OdbcDriver, tmp_path: Path) -> None:
+    """Since 2022 that takes a right of its own, which only a login of an encrypted database is asked for."""
+    with running_lab(major=16) as lab:
+        add_table(lab.shop, "orders", pages=400)
+        this = connected(lab, driver, tmp_path)
+        bundle = bundle_of(this.catalog(), "[dbo].[orders]")
+        assert not isinstance(this.routes(bundle, "fast"), NoRoute)
+        lab.shop.encryption_state = 3
+        answer = this.routes(bundle, "fast")
+        assert isinstance(answer, NoRoute)
+        assert answer.code == "encryption_unseen"
+        sees = replace(OWNER, server_rights=OWNER.server_rights | {"VIEW SERVER SECURITY STATE"})
+        lab.instance.accounts[OWNER.name] = sees
+        other = connected(lab, driver, tmp_path)
+        assert not isinstance(other.routes(bundle, "fast"), NoRoute)
+        other.close()
+        this.close()
 
 
 def test_snapshots_that_cannot_be_seen_are_not_taken_for_none(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:

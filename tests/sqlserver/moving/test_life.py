@@ -12,6 +12,7 @@ import pytest
 
 from connectors.sqlserver.file_moves import EMPTY_PAGES
 from tests.cli.site import Site
+from tests.labs import clients
 from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.storage import IN_ROW
@@ -142,6 +143,31 @@ def test_a_life(site: Site, lab: Lab, hot: Table, load: None) -> None:
     assert {row["state"] for row in moved} == {"placed"}
     assert home_of(lab, hot) == FAST
     site.good("audit", "verify")
+
+
+def test_a_file_for_sqlcmd(site: Site, lab: Lab, driver: OdbcDriver, hot: Table) -> None:
+    """A database with ``by_hand`` and names that mean something to sqlcmd: its batches, sent by another client."""
+    import pyodbc
+
+    names = ("a;", "GO", "$(SQLCMDUSER)", "-- z")
+    tables = [hot, *(add_table(lab.shop, name, pages=20) for name in names)]
+    del site.database["move_connection"]
+    site.database.update(by_hand=True, pins=[{"unit": "*", "pin": "must"}])
+    site.write()
+    path = site.folder / "moves.sql"
+    plan = ("plan", "--mode", "preference", "--observe", "0.3", "--propose", "--script", str(path), "--json")
+    site.good("approve", str(site.good(*plan).document["proposal"]["id"]), "--yes")
+    place = f"SERVER=127.0.0.1,{lab.server.port};DATABASE={lab.shop.name};UID={MOVER.name};PWD={{{MOVER.password}}}"
+    session = pyodbc.connect(f"DRIVER={driver.path};{place};Encrypt=no", autocommit=True)
+    try:
+        for batch in clients.batches(path.read_text(encoding="utf-8")):
+            session.execute(batch)
+    finally:
+        session.close()
+    assert {home_of(lab, table) for table in tables} == {FAST}
+    for _ in range(2):
+        site.good("run", "--once")
+    assert {move["state"] for move in site.good("history", "--json").document["moves"]} <= {"settling", "kept"}
 
 
 def test_killed_in_the_middle(site: Site, lab: Lab, hot: Table, load: None) -> None:

@@ -1,5 +1,5 @@
 -- What this login is and may do that it must not, one sentence a row: prove drops and moves, so it takes no login that can
--- do more than that in its scratch schema.
+-- do more than that in its scratch schema; with a tablespace that is given away it has to move data files.
 -- Reads: SESSION_PRIVS, SESSION_ROLES, DBA_OBJECTS. Since: 11.2. Privilege: SELECT on DBA_OBJECTS. Cost: milliseconds.
 SELECT USER || ' is connected as SYSDBA' AS WHY
   FROM SYS.DUAL
@@ -12,7 +12,8 @@ UNION ALL
 SELECT USER || ' may ' || P.PRIVILEGE
   FROM SYS.SESSION_PRIVS P
  WHERE P.PRIVILEGE LIKE '% ANY %' AND P.PRIVILEGE <> 'SELECT ANY DICTIONARY'
-    OR P.PRIVILEGE IN ('SYSDBA', 'SYSOPER', 'SYSBACKUP', 'SYSDG', 'SYSKM', 'ALTER DATABASE', 'ALTER SYSTEM',
+    OR P.PRIVILEGE = 'ALTER DATABASE' AND {given} = 0
+    OR P.PRIVILEGE IN ('SYSDBA', 'SYSOPER', 'SYSBACKUP', 'SYSDG', 'SYSKM', 'ALTER SYSTEM',
                        'ALTER TABLESPACE', 'DROP TABLESPACE', 'CREATE USER', 'ALTER USER', 'DROP USER', 'BECOME USER',
                        'EXEMPT ACCESS POLICY')
 UNION ALL

@@ -18,11 +18,11 @@ SELECT CONCAT('the schema ', QUOTENAME(s.name), ' is not empty: it holds ', QUOT
 UNION ALL
 SELECT CONCAT('the partition function ', QUOTENAME(f.name), ' is there already')
   FROM sys.partition_functions AS f
- WHERE f.name = {function name}
+ WHERE f.name IN ({function names})
 UNION ALL
 SELECT CONCAT('the partition scheme ', QUOTENAME(p.name), ' is there already')
   FROM sys.partition_schemes AS p
- WHERE p.name = {scheme name}
+ WHERE p.name IN ({scheme names})
 UNION ALL
 SELECT CONCAT(SUSER_SNAME(), ' may not make tables: GRANT CREATE TABLE TO ', QUOTENAME(SUSER_SNAME()))
  WHERE COALESCE(HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'CREATE TABLE'), 0) = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import TypedDict
@@ -46,8 +46,15 @@ def _days(plays: Sequence[Play]) -> Days:
 
 def _contestants(play: Play) -> list[tuple[str, Score]]:
     delayed = [(f"hotplace +{DELAY_HOURS} h", play.delayed)] if play.delayed else []
-    rules = [(rule.policy, rule) for rule in (*play.rules, play.equal_pages, play.fixed)]
+    rules = [(rule.policy, rule) for rule in (*play.rules, play.equal_pages, play.fixed, *play.caches)]
     return [("hotplace", play.product), *delayed, *rules]
+
+
+def with_totals(days: Days, totals: Mapping[str, Mapping[int, int]]) -> Days:
+    """With more contestants, by name and seed; what was published of other seeds with them stays."""
+    kept = {name: dict(zip(days["seeds"], days["totals"].get(name, []), strict=False)) for name in totals}
+    more = {name: [{**kept[name], **of}.get(seed) for seed in days["seeds"]] for name, of in totals.items()}
+    return Days(seeds=days["seeds"], most=days["most"], gains=days["gains"], totals={**days["totals"], **more})
 
 
 def _means(series: Sequence[Sequence[float]]) -> list[int]:

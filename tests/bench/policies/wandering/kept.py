@@ -33,6 +33,7 @@ def read(path: Path) -> Play | None:
         rules=tuple(map(_score, stored["rules"])),
         most=tuple(stored["most"]),
         most_paid=stored["most_paid"],
+        caches=tuple(map(_score, stored.get("caches", ()))),
         **scores,
     )
 

@@ -12,8 +12,8 @@ window of a hundredth, a segmented LRU behind it, and counts that are halved eve
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from statistics import fmean
 from typing import Protocol
 
@@ -31,6 +31,7 @@ from tests.bench.policies.wandering.world import HOUR, World, wait_on_slow
 ROWS = "policy.page_cache."
 ONE_IN = 2_000  # pages; 4,000 of a fast tier of 60 GiB, and three million reads in 28 days
 WINDOW, PROTECTED = 0.01, 0.8  # shares of W-TinyLFU
+CHARGED = ", fills charged"  # after the name of a cache
 RESET = 10  # capacities of reads after which counts are halved
 _HALVES = ((HOT_PAGES, HOT_READS), (1 - HOT_PAGES, 1 - HOT_READS))
 Pages = OrderedDict[int, None]
@@ -164,6 +165,7 @@ class WTinyLfu:
 
 
 CACHES: dict[str, Callable[[int], Cache]] = {"LRU": Lru, "ARC": Arc, "W-TinyLFU": WTinyLfu}
+NAMES = tuple(f"{name}{fills}" for name in CACHES for fills in ("", CHARGED))
 
 
 def play_caches(world: World, one_in: int = ONE_IN) -> list[Score]:
@@ -186,20 +188,26 @@ def play_caches(world: World, one_in: int = ONE_IN) -> list[Score]:
             saved[name][hour] = (world.saving[hour] * inside).sum()
             filled[name][hour] = (cache.fills - before) * one_in * PAGE
     slow = np.array([wait_on_slow(world.rates(hour)).sum() for hour in range(world.hours)])
-    return [score for name in caches for score in _scores(name, saved[name], filled[name], slow)]
+    return [score for name in caches for score in charged(name, saved[name], filled[name], slow)]
 
 
-def _scores(name: str, saved: F64, filled: F64, slow: F64) -> list[Score]:
+def charged(name: str, saved: F64, filled: F64, slow: F64) -> tuple[Score, Score]:
+    """A cache whose fills are free, and the same one whose fills cost what copies cost.
+
+    Args:
+        name: of the cache.
+        saved: (hours,) wait seconds that its hits save.
+        filled: (hours,) bytes that it brought in.
+        slow: (hours,) wait seconds if everything is on the slow tier.
+    """
     waiting = (slow - saved) / HOUR
     cost = filled / COPY_BYTES_PER_SECOND * SLOWED_BY_COPY * (COMPUTING + waiting)
-    return [
-        Score(
-            policy=name if free else f"{name}, fills charged", saved_seconds=float(saved.sum()),
-            cost_seconds=0.0 if free else float(cost.sum()), moved_bytes=float(filled.sum()), whole_units=False,
-            days=by_day(saved if free else saved - cost),
-        )
-        for free in (True, False)
-    ]  # fmt: skip
+    free = Score(
+        policy=name, saved_seconds=float(saved.sum()), moved_bytes=float(filled.sum()), whole_units=False,
+        days=by_day(saved),
+    )  # fmt: skip
+    policy = f"{name}{CHARGED}"
+    return free, replace(free, policy=policy, cost_seconds=float(cost.sum()), days=by_day(saved - cost))
 
 
 def _most_pages(world: World, one_in: int) -> I64:
@@ -227,30 +235,28 @@ def _reads(
     return part % n, page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cached:
-    """What each cache won on one load, the LRU cache whose fills are free first."""
-
-    shape: str
-    seed: int
-    scores: tuple[Score, ...]
-
-
-def cache_rows(published: Mapping[str, Days], played: Sequence[Cached], command: str) -> Iterator[Measurement]:
-    """Each cache over hotplace as it was published on the same loads, and over the LRU cache whose fills are free."""
-    for at, score in enumerate(played[0].scores):
-        over = [each.scores[at].gain / _published_gain(published, each) for each in played]
-        over_lru = [f"{each.shape} {each.scores[at].gain / each.scores[0].gain:.3f}" for each in played]
-        name = score.policy.lower().replace(", fills charged", "_charged").replace("-", "_")
+def cache_rows(published: Mapping[str, Days], command: str) -> Iterator[Measurement]:
+    """Each cache over hotplace on the same loads, and over the LRU cache whose fills are free; where it was played."""
+    for name in NAMES:
+        over, over_lru = (gains_over(published, name, other) for other in ("hotplace", NAMES[0]))
+        if not over:
+            continue
+        most = max(over, key=lambda played: over[played])
+        ratios = list(over.values())
+        row = name.lower().replace(CHARGED, "_charged").replace("-", "_")
         yield Measurement(
-            name=f"{ROWS}{name}", value=fmean(over), unit="of hotplace's gain", better="lower", command=command,
-            spread=f"{min(over):.3f} to {max(over):.3f}, {len(over)} values",
-            note=f"over an LRU cache with free fills: {', '.join(over_lru)}",
+            name=f"{ROWS}{row}", value=fmean(ratios), unit="of hotplace's gain", better="lower", command=command,
+            spread=f"{min(ratios):.3f} to {max(ratios):.3f}, {len(ratios)} values",
+            note=f"most on {most[0]}, seed {most[1]}; {fmean(over_lru.values()):.3f} of an LRU cache with free fills",
         )  # fmt: skip
 
 
-def _published_gain(published: Mapping[str, Days], played: Cached) -> int:
-    days = published[played.shape]
-    gain = days["totals"]["hotplace"][days["seeds"].index(played.seed)]
-    assert gain is not None, "hotplace is played with every seed"
-    return gain
+def gains_over(published: Mapping[str, Days], name: str, other: str) -> dict[tuple[str, int], float]:
+    """By shape and seed: the gain of a contestant over that of another one, where both were played."""
+    over = {}
+    for shape, of in published.items():
+        mine, theirs = (of["totals"].get(each, [None] * len(of["seeds"])) for each in (name, other))
+        for seed, gain, other_gain in zip(of["seeds"], mine, theirs, strict=True):
+            if gain is not None and other_gain is not None:
+                over[shape, seed] = gain / other_gain
+    return over

@@ -31,6 +31,7 @@ class Play:
     equal_pages: Score  # the other LRU baseline
     most: tuple[float, ...]  # seconds of each day that no placement of units can exceed, moved for nothing
     most_paid: float  # seconds that none can exceed in all, copies paid
+    caches: tuple[Score, ...] = ()  # of pages, played read by read; (): not played
 
     @property
     def best_rule(self) -> Score:
@@ -178,7 +179,7 @@ def columns(plays: Sequence[Play]) -> dict[str, float]:
         shares["hotplace"].append(play.share(play.product))
         if play.delayed:
             shares[f"hotplace +{DELAY_HOURS} h"].append(play.share(play.delayed))
-        for rule in (*play.rules, play.equal_pages):
+        for rule in (*play.rules, play.equal_pages, *play.caches):
             shares.setdefault(rule.policy, []).append(play.share(rule))
         shares.setdefault(HINDSIGHT, []).append(play.most_paid / play.fixed.gain)
     return {name: fmean(values) for name, values in shares.items() if values}

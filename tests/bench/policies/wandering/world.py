@@ -32,6 +32,7 @@ class World:
     spot: F64  # (hours, n) random reads per second besides
     size: I64  # (hours, n) bytes
     alive: Bools  # (hours, n)
+    fast_share: float = FAST_SHARE  # of the bytes at the start fit the fast tier
 
     @property
     def hours(self) -> int:
@@ -41,7 +42,7 @@ class World:
     @cached_property
     def capacity(self) -> int:
         """Bytes of the fast tier that may be filled."""
-        return int(self.size[0, self.alive[0]].sum() * FAST_SHARE)
+        return int(self.size[0, self.alive[0]].sum() * self.fast_share)
 
     def rates(self, hour: int) -> F64:
         """Demand within that hour, ``(SIGNALS, n)`` per second; nothing of units that do not exist."""

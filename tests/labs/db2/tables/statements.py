@@ -238,7 +238,7 @@ class Tables:
         pairs = zip(said, said[1:], said[2:], strict=False)
         looked_up = any(name_of(a) in first and b == "=" and _is_value(c) for a, b, c in pairs if _is_name(a))
         if looked_up:
-            load.read_randomly(self._world, table, 1)
+            self._look_up(table, 1)
         else:
             load.scan(self._world, table)
 
@@ -262,7 +262,12 @@ class Tables:
             return None
         times = int(said[said.index("WHILE") + 3])
         table = self._world.table(*name)
-        return Change("", name, "IS", lambda _: load.read_randomly(self._world, table, times))
+        return Change("", name, "IS", lambda _: self._look_up(table, times))
+
+    def _look_up(self, table: Table, times: int) -> None:
+        """By the index: from storage, or from the buffer pool."""
+        reading = load.read_cached if self._world.behaviour.pool_keeps else load.read_randomly
+        reading(self._world, table, times)
 
     # -- comments and rights -------------------------------------------------------------------------------------
 

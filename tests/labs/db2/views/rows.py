@@ -262,15 +262,16 @@ def mon_database(world: World) -> Rows:
         }  # fmt: skip
 
 
+PAGES_READ = ("POOL_DATA_P_READS", "POOL_INDEX_P_READS", "POOL_XDA_P_READS")
 CONNECTION_FIGURES = (
     "CLIENT_IDLE_WAIT_TIME", "TOTAL_APP_RQST_TIME", "ACT_COMPLETED_TOTAL", "POOL_READ_TIME", "DIRECT_READ_TIME",
-    "PREFETCH_WAIT_TIME",
+    "PREFETCH_WAIT_TIME", *PAGES_READ,
 )  # fmt: skip
 
 
 def mon_connection(world: World) -> Rows:
-    """MON_GET_CONNECTION: a row for each member that works for a connection; those over the wire do nothing here."""
-    for each in world.load:
+    """MON_GET_CONNECTION: a row for each member that works for a connection; over the wire, of those that have read."""
+    for each in [*world.load, *world.wire.values()]:
         yield f"{each.handle}.{each.member}", {
             "APPLICATION_HANDLE": each.handle, "CONNECTION_START_TIME": each.started, "MEMBER": each.member,
             "COORD_MEMBER": 0, "SYSTEM_AUTH_ID": each.user, "SESSION_AUTH_ID": each.user,

@@ -121,6 +121,7 @@ class Shim:
             self.cut()
             self._unlock()
             self._shared.connections.pop(self.session.handle, None)
+            self._shared.world.wire.pop(self.session.handle, None)
 
     def _to_derby(self, dss: Dss) -> Iterator[Dss]:
         self.session.wait(lambda: not self._shared.world.behaviour.silent, float("inf"))
@@ -328,9 +329,12 @@ class Shim:
             yield dss
 
     def _done(self, change: Change, rows: int) -> None:
-        with self._shared.world.lock:
+        world = self._shared.world
+        with world.lock:
+            before = world.read_by_sessions()
             change.done(rows)
-            self._shared.world.touch()
+            world.count_for(self.session.handle, self.session.user.authid, before)
+            world.touch()
 
     def _outcome(self, dss: Dss) -> bytes:
         """The lab's own answer, or Derby's with Db2's code."""

@@ -281,11 +281,12 @@ def _joined(node: exp.DPipe, _: Asking) -> exp.Expr:
 
 
 def _less(node: exp.Sub, _: Asking) -> exp.Expr:
-    """A date less a number is one of so many days before."""
+    """A date less a number is one of so many days before, parts of a day included, to the second as dates are."""
     if not (isinstance(node.this, exp.Cast) and node.this.to.this is exp.DataType.Type.TIMESTAMP_S):
         return node
-    days = exp.Anonymous(this="to_days", expressions=[exp.cast(node.expression, "INTEGER")])
-    return exp.Sub(this=node.this, expression=days)
+    seconds = exp.Mul(this=exp.cast(exp.paren(node.expression), "DOUBLE"), expression=exp.Literal.number(86400))
+    before = exp.Anonymous(this="to_seconds", expressions=[exp.Anonymous(this="round", expressions=[seconds])])
+    return exp.Sub(this=node.this, expression=before)
 
 
 def _to_number(node: exp.ToNumber, _: Asking) -> exp.Expr:

@@ -6,7 +6,7 @@ from tests.labs.sqlserver.changes.work import EXCLUSIVE, SCHEMA_MODIFICATION, SH
 from tests.labs.sqlserver.instance import Database
 from tests.labs.sqlserver.language.conditions import PartitionOf, Question, RefuseIf, RowsOf
 from tests.labs.sqlserver.objects import Partition, Table
-from tests.labs.sqlserver.rights import may_read_and_write
+from tests.labs.sqlserver.rights import owns_rows
 from tests.labs.sqlserver.views.query import select
 from tests.labs.sqlserver.views.relations import Viewer
 from tests.labs.tds.backend import ServerError
@@ -35,7 +35,7 @@ def _answer(work: Work, asked: Question) -> str:
 
 def _readable(work: Work, name: tuple[str, str]) -> Table:
     table = work.table(name)
-    if not may_read_and_write(work.account):
+    if not owns_rows(work.account, table.schema):
         raise ServerError(229, f"The SELECT permission was denied on the object '{table.name}'.", severity=14)
     with work.instance.lock:
         work.instance.scans_under_lock += table.lock_holders.get(work.spid) == SCHEMA_MODIFICATION

@@ -35,7 +35,7 @@ from tests.labs.sqlserver.objects import (
     PartitionScheme,
     Table,
 )
-from tests.labs.sqlserver.rights import may_alter_spaces, may_create_tables, may_read_and_write
+from tests.labs.sqlserver.rights import may_alter_spaces, may_create_tables, owns_rows
 from tests.labs.sqlserver.storage import IN_ROW, LOB
 from tests.labs.tds.backend import ServerError
 
@@ -102,7 +102,7 @@ def add_key(work: Work, asked: AddKey) -> None:
 def insert_select(work: Work, asked: InsertSelect) -> None:
     """Copy one partition under a shared lock, which is kept to the end of the transaction."""
     target, source = work.table(asked.target), work.table(asked.source)
-    if not may_read_and_write(work.account):
+    if not owns_rows(work.account, source.schema):
         raise ServerError(229, f"The SELECT permission was denied on the object '{source.name}'.", severity=14)
     if len(target.base.partitions) > 1 or target.base.partitions[0].rows:
         raise ServerError(50000, "the emulated server copies into an empty table without partitions only")
@@ -198,7 +198,8 @@ def truncate(work: Work, asked: Truncate) -> None:
     """All rows go; their pages when it commits."""
     table = work.table(asked.table)
     work.hold(table, SCHEMA_MODIFICATION)
-    parts = [partition for index in table.indexes.values() for partition in index.partitions]
+    every = [partition for index in table.indexes.values() for partition in index.partitions]
+    parts = [partition for partition in every if not asked.partitions or partition.number in asked.partitions]
     rows = [(partition, partition.rows) for partition in parts]
 
     def put_back() -> None:

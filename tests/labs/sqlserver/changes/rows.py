@@ -7,10 +7,20 @@ from __future__ import annotations
 
 import zlib
 
-from tests.labs.sqlserver.changes.work import INTENT_EXCLUSIVE, INTENT_SHARED, Work
-from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, ReadRows, UpdateRow
-from tests.labs.sqlserver.objects import CLUSTERED, CLUSTERED_COLUMNSTORE, ColumnOf, Index, Table
-from tests.labs.sqlserver.rights import may_alter, owns_rows
+from tests.labs.sqlserver.changes.work import INTENT_EXCLUSIVE, INTENT_SHARED, SCHEMA_MODIFICATION, Work
+from tests.labs.sqlserver.instance import IAM
+from tests.labs.sqlserver.language.row_statements import (
+    CreatePolicy,
+    CreateRowFunction,
+    DropModule,
+    Grant,
+    InsertRows,
+    ReadPages,
+    ReadRows,
+    UpdateRow,
+)
+from tests.labs.sqlserver.objects import CLUSTERED, CLUSTERED_COLUMNSTORE, ColumnOf, Index, Partition, Table
+from tests.labs.sqlserver.rights import may_alter, may_create, owns_rows
 from tests.labs.sqlserver.storage import IN_ROW, LOB
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind
@@ -81,10 +91,79 @@ def read_rows(work: Work, asked: ReadRows) -> Rows:
     return Rows((Column(asked.name, Kind.INT),), [(number,)])
 
 
+def read_pages(work: Work, asked: ReadPages, keys: list[int]) -> Rows:
+    """A scan of the table, or the rows with these keys through an index; what is not in memory is waited for."""
+    table = _table(work, asked.table, "SELECT")
+    _check_names(table, asked.columns)
+    work.lock(table, INTENT_SHARED)
+    (base,) = table.base.partitions
+    if not asked.index:
+        work.instance.scan_by(work.connected, work.database, base)
+        return Rows((Column(asked.name, Kind.BIGINT),), [(base.rows,)])
+    index = table.index_named(asked.index)
+    if index is None:
+        name = f"{table.schema}.{table.name}"
+        raise ServerError(
+            308, f"Index '{asked.index}' on table '{name}' (specified in the FROM clause) does not exist."
+        )
+    (part,) = index.partitions
+    found = [key for key in keys if 1 <= key <= base.rows]
+    work.instance.read_by(work.connected, work.database, index, part, _positions(part, found))
+    held = {name.lower() for name, _ in index.keys} | {name.lower() for name in index.included}
+    if {name.lower() for name in asked.columns} - held and index is not table.base:
+        work.instance.read_by(work.connected, work.database, table.base, base, _positions(base, found))
+    return Rows((Column(asked.name, Kind.BIGINT),), [(len(found),)])
+
+
+def _positions(partition: Partition, keys: list[int]) -> list[int]:
+    """Pages of the rows with these keys: 1 to the number of rows lie in that order, behind the page of the map."""
+    unit = partition.units[IN_ROW]
+    return [min(IAM + 1 + (key - 1) * unit.total // partition.rows, unit.total - 1) for key in keys]
+
+
 def grant(work: Work, asked: Grant) -> None:
     """GRANT on a table."""
     table = work.table(asked.table)
     table.grants = (*table.grants, (asked.right, asked.grantee))
+
+
+def create_row_function(work: Work, asked: CreateRowFunction) -> None:
+    """CREATE FUNCTION of rows, of which only the name is kept."""
+    _need(work, "CREATE FUNCTION", asked.name[0])
+    work.database.modules[asked.name] = ""
+
+
+def create_policy(work: Work, asked: CreatePolicy) -> None:
+    """CREATE SECURITY POLICY with a filter: every third row is hidden, whatever the function says."""
+    _need(work, "ALTER ANY SECURITY POLICY", asked.name[0])
+    if asked.function not in work.database.modules:
+        raise ServerError(208, f"Invalid object name '{'.'.join(asked.function)}'.")
+    table = work.table(asked.table)
+    _check_names(table, [asked.column])
+    work.hold(table, SCHEMA_MODIFICATION)
+    work.database.modules[asked.name] = asked.table[1]
+    table.predicates = (*table.predicates, asked.name[1])
+    for index in table.indexes.values():
+        for partition in index.partitions:
+            partition.hidden = partition.rows // 3
+
+
+def drop_module(work: Work, asked: DropModule) -> None:
+    """DROP FUNCTION or DROP SECURITY POLICY; a function that a policy uses cannot go (3729)."""
+    if asked.name not in work.database.modules or not may_alter(work.account, asked.name[0]):
+        what = f"the {asked.what.lower()} '{asked.name[1]}'"
+        raise ServerError(3701, f"Cannot drop {what}, because it does not exist or you do not have permission.")
+    if asked.what == "FUNCTION" and any(work.database.modules.values()):
+        raise ServerError(3729, f"Cannot DROP FUNCTION '{asked.name[1]}' because it is being referenced by a policy.")
+    of = work.database.modules.pop(asked.name)
+    table = work.database.table_named(asked.name[0], of)
+    if table is not None:
+        table.predicates = tuple(each for each in table.predicates if each != asked.name[1])
+
+
+def _need(work: Work, right: str, schema: str) -> None:
+    if not may_create(work.account, right, schema):
+        raise ServerError(262, f"{right} permission denied in database '{work.database.name}'.", severity=14)
 
 
 def add_property(work: Work, arguments: dict[str, object]) -> None:

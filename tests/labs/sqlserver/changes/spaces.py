@@ -25,6 +25,7 @@ ENTERPRISE = frozenset({3, 5, 8})
 FIRST_SCHEME, FIRST_FUNCTION = 65600, 65536
 PAGES_AT_ONCE = 32  # DBCC SHRINKFILE moves them in small transactions
 PRIMARY_FILE = 1
+CHANGING_KEYS = frozenset({2, 4, 5, 6})  # encryption_state
 SHRINK_COLUMNS = ("DbId", "FileId", "CurrentSize", "MinimumSize", "UsedPages", "EstimatedPages")
 
 
@@ -167,6 +168,9 @@ def remove_file(work: Work, asked: RemoveFile) -> None:
         message = (
             "Files cannot be dropped from a database that has a snapshot; the number of this message is not known."
         )
+        raise ServerError(50000, message)
+    if work.database.encryption_state in CHANGING_KEYS:
+        message = "Files cannot be dropped while encryption changes; the number of this message is not known."
         raise ServerError(50000, message)
     if file.used:
         raise ServerError(5042, f"The file '{file.name}' cannot be removed because it is not empty.")

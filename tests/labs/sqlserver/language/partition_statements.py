@@ -20,6 +20,9 @@ Side = tuple[tuple[str, str], int | None]  # a table and the partition of it
 Limit = tuple[str, str, object]  # column, comparison, value; "IS NOT NULL" without one
 
 
+SINGLE_PARTITIONS_SINCE = 13  # of TRUNCATE TABLE
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
     """CREATE TABLE (columns [, CONSTRAINT name CHECK (range)]) ON filegroup or scheme(column) [TEXTIMAGE_ON ...]."""
@@ -103,9 +106,10 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """TRUNCATE TABLE."""
+    """TRUNCATE TABLE, since 2016 of single partitions, too; none named: of all."""
 
     table: tuple[str, str]
+    partitions: tuple[int, ...] = ()
 
 
 def create_table(parser: Parser, major: int) -> CreateTable:
@@ -248,9 +252,16 @@ def insert_select(parser: Parser, _: int) -> InsertSelect | InsertRows:
     return InsertSelect(target, source, chosen, read_partition(parser))
 
 
-def truncate(parser: Parser, _: int) -> Truncate:
+def truncate(parser: Parser, major: int) -> Truncate:
     """Behind TRUNCATE TABLE."""
-    return Truncate(parser.table())
+    table = parser.table()
+    if major < SINGLE_PARTITIONS_SINCE or not parser.take("WITH", "(", "PARTITIONS", "("):
+        return Truncate(table)
+    numbers = [parser.number()]
+    while parser.take(","):
+        numbers.append(parser.number())
+    parser.need(")", ")")
+    return Truncate(table, tuple(numbers))
 
 
 def alter_function(parser: Parser, _: int) -> Reshape:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
@@ -10,6 +11,7 @@ from sqlglot import exp
 from tests.labs.sqlserver.language.tokens import Parser
 from tests.labs.tds.backend import ServerError
 
+POLICIES_SINCE = 13
 RIGHTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"})
 
 
@@ -46,12 +48,83 @@ class ReadRows:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadPages:
+    """SELECT SUM(LEN(column)) from a whole table, or from the rows of a join by their keys, through an index."""
+
+    table: tuple[str, str]
+    columns: list[str]
+    name: str
+    index: str = ""  # "": the table is scanned
+    keys: str = ""  # a query of the keys that are looked up
+
+
+@dataclass(frozen=True, slots=True)
 class Grant:
     """GRANT right ON t TO somebody."""
 
     table: tuple[str, str]
     right: str
     grantee: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRowFunction:
+    """CREATE FUNCTION s.f (parameters) RETURNS TABLE ... AS RETURN SELECT ...: what it returns is not looked at."""
+
+    name: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePolicy:
+    """CREATE SECURITY POLICY s.p ADD FILTER PREDICATE s.f(column) ON s.t WITH (STATE = ON)."""
+
+    name: tuple[str, str]
+    function: tuple[str, str]
+    column: str
+    table: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DropModule:
+    """DROP FUNCTION or DROP SECURITY POLICY."""
+
+    what: str
+    name: tuple[str, str]
+
+
+def create_row_function(parser: Parser, _: int) -> CreateRowFunction:
+    """Behind CREATE FUNCTION."""
+    name = parser.table()
+    parser.need("(")
+    parser.until(")")
+    parser.need(")", "RETURNS", "TABLE")
+    parser.take("WITH", "SCHEMABINDING")
+    parser.need("AS", "RETURN")
+    given = sqlglot.parse_one(parser.until(), read="tsql")
+    if not isinstance(given, exp.Select):
+        raise ServerError(102, "Incorrect syntax near 'RETURN'.", severity=15)
+    return CreateRowFunction(name)
+
+
+def create_policy(parser: Parser, major: int) -> CreatePolicy:
+    """Behind CREATE SECURITY POLICY, known since 2016."""
+    if major < POLICIES_SINCE:
+        raise ServerError(
+            343, "Unknown object type 'SECURITY' used in a CREATE, DROP, or ALTER statement.", severity=15
+        )
+    name = parser.table()
+    parser.need("ADD", "FILTER", "PREDICATE")
+    function = parser.table()
+    (column,) = parser.names()
+    parser.need("ON")
+    table = parser.table()
+    parser.need("WITH", "(", "STATE", "=", "ON", ")")
+    return CreatePolicy(name, function, column, table)
+
+
+def drop_module(what: str) -> Callable[[Parser, int], DropModule]:
+    """Behind DROP FUNCTION or DROP SECURITY POLICY."""
+    return lambda parser, _: DropModule(what, parser.table())
 
 
 def insert_rows(parser: Parser, table: tuple[str, str]) -> InsertRows:
@@ -111,6 +184,26 @@ def read_rows(sql: str) -> ReadRows | None:
     key, value = _row(parser) if parser.take("WHERE") else (None, 0)
     parser.finish()
     return ReadRows(table, what, name, keep, key, value)
+
+
+def read_pages(sql: str) -> ReadPages | None:
+    """The reading of a table's pages under hints (rule 40); None for any other SELECT."""
+    if "WITH (" not in sql or "INDEX(" not in sql:
+        return None
+    tree = sqlglot.parse_one(sql, read="tsql")
+    tables = [each for each in tree.find_all(exp.Table) if each.args.get("hints")]
+    if not isinstance(tree, exp.Select) or len(tables) != 1 or not isinstance(tree.selects[0], exp.Alias):
+        return None
+    (table,) = tables
+    own = [column.name for column in tree.find_all(exp.Column) if column.table == table.alias and column.name]
+    whole = ReadPages((table.db, table.name), own, tree.selects[0].alias)
+    index = next(each for hints in table.args["hints"] for each in hints.find_all(exp.Anonymous)).expressions[0]
+    if isinstance(index, exp.Literal):
+        return whole
+    (join,) = tree.args["joins"]
+    key = join.args["on"].expression.copy()
+    keys = exp.select(exp.alias_(key, "key_value")).from_(tree.args["from_"].this.copy())
+    return replace(whole, index=index.name, keys=keys.sql(dialect="tsql"))
 
 
 def grant(parser: Parser, _: int) -> Grant:

@@ -24,7 +24,19 @@ from tests.labs.sqlserver.language.partition_statements import (
     insert_select,
     truncate,
 )
-from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, UpdateRow, grant, update_row
+from tests.labs.sqlserver.language.row_statements import (
+    CreatePolicy,
+    CreateRowFunction,
+    DropModule,
+    Grant,
+    InsertRows,
+    UpdateRow,
+    create_policy,
+    create_row_function,
+    drop_module,
+    grant,
+    update_row,
+)
 from tests.labs.sqlserver.language.tokens import Parser
 from tests.labs.sqlserver.objects import (
     CLUSTERED,
@@ -166,6 +178,9 @@ Statement = (
     | DropConstraint
     | Truncate
     | RefuseIf
+    | CreateRowFunction
+    | CreatePolicy
+    | DropModule
 )
 Reader = Callable[[Parser, int], Statement]
 SHRINK_LOW_PRIORITY_SINCE = 16
@@ -252,7 +267,8 @@ def _create_function(parser: Parser, _: int) -> Statement:
     if not right:
         parser.take("LEFT")
     parser.need("FOR", "VALUES", "(")
-    values: list[object] = [value.strip() for value in parser.until(")").split(",")]
+    texts = [value.strip() for value in parser.until(")").split(",")]
+    values: list[object] = [int(text) if text.lstrip("-").isdigit() else text for text in texts]
     parser.need(")")
     return CreateFunction(name, values, right)
 
@@ -325,6 +341,10 @@ def _shrink(parser: Parser, major: int) -> Statement:
 _READERS: dict[str, Reader] = {
     "CREATE PARTITION SCHEME": _create_scheme,
     "CREATE PARTITION FUNCTION": _create_function,
+    "CREATE FUNCTION": create_row_function,
+    "CREATE SECURITY POLICY": create_policy,
+    "DROP FUNCTION": drop_module("FUNCTION"),
+    "DROP SECURITY POLICY": drop_module("SECURITY POLICY"),
     "DROP PARTITION SCHEME": _drop("SCHEME"),
     "DROP PARTITION FUNCTION": _drop("FUNCTION"),
     "DROP TABLE": _drop("TABLE"),

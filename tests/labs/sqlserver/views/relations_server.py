@@ -94,6 +94,7 @@ def databases(viewer: Viewer) -> Iterator[Row]:
             "physical_database_name": database.physical_name or database.name,
             "is_change_feed_enabled": database.change_feed,
             "source_database_id": None,
+            "is_encrypted": database.encryption_state in (2, 3, 4, 6),
         }
         yield row
         if not sees_every_database(viewer.account):
@@ -112,6 +113,13 @@ def mirroring(viewer: Viewer) -> Iterator[Row]:
             "mirroring_state": 4 if database.mirrored else None,
             "mirroring_state_desc": "SYNCHRONIZED" if database.mirrored else None,
         }
+
+
+def encryption_keys(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_database_encryption_keys: a row for each database that has a key."""
+    for database in viewer.instance.databases.values():
+        if database.encryption_state:
+            yield {"database_id": database.database_id, "encryption_state": database.encryption_state}
 
 
 def file_stats(viewer: Viewer) -> Iterator[Row]:
@@ -374,6 +382,7 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "database_id": viewer.instance.databases[session.database.lower()].database_id,
             **_REQUESTED_LONG_AGO,
             "open_transaction_count": 0,
+            **_read(session.reads, session.logical_reads),
         }
     others = viewer.instance.snapshots.keys() | viewer.instance.transactions.keys()
     for spid in others - viewer.instance.sessions.keys():
@@ -387,6 +396,7 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "database_id": viewer.database.database_id,
             **_REQUESTED_LONG_AGO,
             "open_transaction_count": int(spid in viewer.instance.transactions),
+            **_read(),
         }
     for number, client in _clients(viewer):
         yield {
@@ -400,7 +410,26 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "last_request_start_time": _ago(client.began),
             "last_request_end_time": NEVER if client.ended is None else _ago(client.ended),
             "open_transaction_count": client.open_transactions,
+            **_read(),
         }
+
+
+def _read(reads: int = 0, logical_reads: int = 0) -> Row:
+    return {"reads": reads, "logical_reads": logical_reads}
+
+
+def session_wait_stats(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_exec_session_wait_stats: types that a session has waited for."""
+    for session in _visible(viewer):
+        for name in [name for name in session.waits if not name.endswith("/n")]:
+            yield {
+                "session_id": session.spid,
+                "wait_type": name,
+                "waiting_tasks_count": session.waits[f"{name}/n"],
+                "wait_time_ms": session.waits[name] // 1000,
+                "max_wait_time_ms": 0,
+                "signal_wait_time_ms": 0,
+            }
 
 
 def session_transactions(viewer: Viewer) -> Iterator[Row]:
@@ -522,6 +551,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     **STATEMENTS,
     "sys.database_files": database_files,
     "sys.databases": databases,
+    "sys.dm_database_encryption_keys": encryption_keys,
     "sys.dm_io_virtual_file_stats": file_stats,
     "sys.dm_os_wait_stats": wait_stats,
     "sys.dm_db_file_space_usage": file_space,
@@ -533,6 +563,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_os_host_info": host_info,
     "sys.dm_exec_requests": requests,
     "sys.dm_exec_sessions": sessions,
+    "sys.dm_exec_session_wait_stats": session_wait_stats,
     "sys.dm_exec_sql_text": sql_text,
     "sys.dm_tran_session_transactions": session_transactions,
     "sys.dm_tran_active_transactions": active_transactions,

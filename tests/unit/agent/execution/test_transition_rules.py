@@ -76,55 +76,61 @@ def all_cases() -> Iterator[Case]:
             yield result, orders, findings
 
 
-STEPS: list[tuple[TryResult, Orders, Findings | None, Transition]] = [(*case, next_step(*case)) for case in all_cases()]
+Steps = list[tuple[TryResult, Orders, Findings | None, Transition]]
 
 
-def test_every_combination_is_there() -> None:
+@pytest.fixture(scope="module")
+def steps() -> Steps:
+    """Every case with what follows from it, made where it is asked for: each worker imports this file."""
+    return [(*case, next_step(*case)) for case in all_cases()]
+
+
+def test_every_combination_is_there(steps: Steps) -> None:
     """The product is whole: each end meets each order, and where it is read, each place."""
-    assert len(STEPS) > 40_000
-    met = {(r.end, o.request, o.window_open, o.stopping, f and f.inspection.home) for r, o, f, _ in STEPS}
+    assert len(steps) > 40_000
+    met = {(r.end, o.request, o.window_open, o.stopping, f and f.inspection.home) for r, o, f, _ in steps}
     assert len(met) == 16 * (3 * len(Home) + 2)
 
 
-def test_every_transition_is_one_that_the_ledger_accepts() -> None:
+def test_every_transition_is_one_that_the_ledger_accepts(steps: Steps) -> None:
     """A RUNNING move enters no state that the table of arrows does not lead to."""
-    assert {step.state for *_, step in STEPS} - {MoveState.RUNNING} <= TRANSITIONS[MoveState.RUNNING]
+    assert {step.state for *_, step in steps} - {MoveState.RUNNING} <= TRANSITIONS[MoveState.RUNNING]
 
 
-def test_every_change_has_a_reason() -> None:
+def test_every_change_has_a_reason(steps: Steps) -> None:
     """The ledger stores why a state was entered."""
-    assert all(step.reason for *_, step in STEPS if step.state is not MoveState.RUNNING)
+    assert all(step.reason for *_, step in steps if step.state is not MoveState.RUNNING)
 
 
-def test_nothing_is_placed_unless_the_catalog_shows_it() -> None:
+def test_nothing_is_placed_unless_the_catalog_shows_it(steps: Steps) -> None:
     """PLACED needs the catalog to show the bundle in its target, whatever the statements said."""
-    placed = [findings for *_, findings, step in STEPS if step.state is MoveState.PLACED]
+    placed = [findings for *_, findings, step in steps if step.state is MoveState.PLACED]
     assert placed
     assert all(each is not None and each.inspection.home is Home.TARGET for each in placed)
 
 
-def test_statements_that_succeeded_are_not_believed_without_files() -> None:
+def test_statements_that_succeeded_are_not_believed_without_files(steps: Steps) -> None:
     """After the last statement, files that are not in the target's folder fail the move."""
-    ends = [(f, s) for r, _, f, s in STEPS if r.end is TryEnd.DONE and f is not None]
+    ends = [(f, s) for r, _, f, s in steps if r.end is TryEnd.DONE and f is not None]
     assert all(
         (step.state is MoveState.PLACED) == (f.inspection.home is Home.TARGET and f.inspection.on_disk is not False)
         for f, step in ends
     )
 
 
-def test_nothing_returns_to_approved_once_something_has_arrived() -> None:
+def test_nothing_returns_to_approved_once_something_has_arrived(steps: Steps) -> None:
     """A move waits like one that never began only where nothing of it is in its target or held."""
-    back = [findings for *_, findings, step in STEPS if step.state is MoveState.APPROVED]
+    back = [findings for *_, findings, step in steps if step.state is MoveState.APPROVED]
     assert back
     waits = [f.inspection for f in back if f is not None]
     assert len(waits) == len(back)
     assert not any(each.home in SOMETHING_ARRIVED or each.paused for each in waits)
 
 
-def test_stopping_fails_no_move_that_is_where_it_was() -> None:
+def test_stopping_fails_no_move_that_is_where_it_was(steps: Steps) -> None:
     """An agent that stops leaves a move whose bundle has not left its source to the next agent."""
     stopped = [
-        step for result, orders, findings, step in STEPS
+        step for result, orders, findings, step in steps
         if orders.stopping and result.end is not TryEnd.DONE
         and (findings is None or findings.inspection.home is Home.SOURCE or findings.inspection.paused)
     ]  # fmt: skip
@@ -143,30 +149,30 @@ def test_the_end_of_a_window_fails_only_what_would_fail_again() -> None:
             assert waits is (result.end is TryEnd.RETRYABLE)
 
 
-def test_an_agent_that_stops_sends_nothing_more() -> None:
+def test_an_agent_that_stops_sends_nothing_more(steps: Steps) -> None:
     """No other try and no rollback follows once the agent stops."""
-    follow_ups = {step.follow_up for _, orders, _, step in STEPS if orders.stopping}
+    follow_ups = {step.follow_up for _, orders, _, step in steps if orders.stopping}
     assert follow_ups == {NextTry.NONE, NextTry.RECONCILE}
 
 
-def test_a_cancel_is_answered_or_stays_in_force() -> None:
+def test_a_cancel_is_answered_or_stays_in_force(steps: Steps) -> None:
     """A cancelled move has ended with a reply, or is held or unknown, where the request is obeyed next."""
-    steps = [(orders, step) for _, orders, _, step in STEPS if orders.request is RequestKind.CANCEL]
-    for orders, step in steps:
+    cancelled = [(orders, step) for _, orders, _, step in steps if orders.request is RequestKind.CANCEL]
+    for orders, step in cancelled:
         assert step.reply or step.state in {MoveState.PAUSED, MoveState.UNKNOWN}
         assert not step.held_by, "a pause in its place would replace the cancel"
         if step.state is MoveState.PAUSED:
             assert (step.follow_up is NextTry.GIVE_UP_HELD) == (not orders.stopping)
 
 
-def test_whatever_ends_a_move_answers_what_was_asked_of_it() -> None:
+def test_whatever_ends_a_move_answers_what_was_asked_of_it(steps: Steps) -> None:
     """No request outlives its move without a reply."""
-    assert all(step.reply for *_, step in STEPS if step.state not in ACTIONABLE)
+    assert all(step.reply for *_, step in steps if step.state not in ACTIONABLE)
 
 
-def test_another_try_follows_only_what_may_be_tried_again() -> None:
+def test_another_try_follows_only_what_may_be_tried_again(steps: Steps) -> None:
     """A retry needs an error that may pass, an open window, no order against it, and patience."""
-    retried = [(r, o, f) for r, o, f, step in STEPS if step.follow_up is NextTry.RETRY]
+    retried = [(r, o, f) for r, o, f, step in steps if step.follow_up is NextTry.RETRY]
     assert retried
     for result, orders, findings in retried:
         assert result.end is TryEnd.RETRYABLE
@@ -176,10 +182,10 @@ def test_another_try_follows_only_what_may_be_tried_again() -> None:
         assert findings.patience is Next.AGAIN
 
 
-def test_what_was_given_up_for_sessions_rests() -> None:
+def test_what_was_given_up_for_sessions_rests(steps: Steps) -> None:
     """Nothing has changed and nothing else is wanted of it: it waits like a move that never began, for long."""
     seen = 0
-    for result, orders, findings, step in STEPS:
+    for result, orders, findings, step in steps:
         wanted = orders.request is not None or orders.stopping or not orders.window_open
         if result.end is TryEnd.RETRYABLE and orders.crowded and not wanted and findings and findings.unchanged:
             seen += 1
@@ -188,12 +194,12 @@ def test_what_was_given_up_for_sessions_rests() -> None:
     assert seen
 
 
-def test_what_is_held_without_an_order_waits_for_an_operator() -> None:
+def test_what_is_held_without_an_order_waits_for_an_operator(steps: Steps) -> None:
     """A hold that the agent did not ask for stays until an operator resumes the move, unless the agent ends.
 
     The agent asks for it at the end of a window, and while sessions wait too long.
     """
-    for result, orders, _, step in STEPS:
+    for result, orders, _, step in steps:
         if result.end is TryEnd.HELD and orders.request in {None, RequestKind.RESUME}:
             assert bool(step.held_by) == (orders.window_open and not orders.stopping and not orders.crowded)
             assert step.state is MoveState.PAUSED
@@ -227,7 +233,7 @@ def test_every_interrupted_state_is_entered_again(state: MoveState) -> None:
             assert starts < MOST_STARTS
 
 
-def _taken(state: MoveState) -> set[MoveState]:
+def _taken(steps: Steps, state: MoveState) -> set[MoveState]:
     """The states that the rules lead to from an unfinished one."""
     shown = [None] if state is MoveState.PRECHECK else list(all_inspections())
     after = {after_interruption(state, each).state for each in shown}
@@ -235,7 +241,7 @@ def _taken(state: MoveState) -> set[MoveState]:
         case MoveState.PRECHECK:
             after |= {MoveState.RUNNING, *(drop_unbegun(state, orders, "why").state for orders in all_orders())}
         case MoveState.RUNNING:
-            after |= {step.state for *_, step in STEPS}
+            after |= {step.state for *_, step in steps}
         case MoveState.PAUSED:
             after |= {resume_held(orders).state for orders in all_orders()}
             after |= {after_giving_up(each, "why").state for each in all_inspections()}
@@ -245,9 +251,9 @@ def _taken(state: MoveState) -> set[MoveState]:
 
 
 @pytest.mark.parametrize("state", sorted(UNFINISHED))
-def test_the_rules_take_every_arrow(state: MoveState) -> None:
+def test_the_rules_take_every_arrow(steps: Steps, state: MoveState) -> None:
     """The table of arrows leads from an unfinished state exactly where the rules do."""
-    assert _taken(state) == TRANSITIONS[state]
+    assert _taken(steps, state) == TRANSITIONS[state]
 
 
 def test_nothing_is_tried_for_ever() -> None:

@@ -200,6 +200,30 @@ def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monke
         assert cooling.tolist() == [*rests, *[0.0] * (count - 3)]
 
 
+@pytest.mark.parametrize(("spare", "rests"), [(1, 0.0), (-1, 23 * 3600.0)])
+def test_what_left_for_growth_comes_back_once_there_is_room(
+    desk: Desk, spare: int, rests: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Room that appears is used within its cool-down, if half of the head-room stays free; a byte less will not do."""
+    picture, now = desk.picture(), desk.clock.now()
+    settings, units = DATABASE.policy_settings(), picture.catalog.units
+    row = int(np.flatnonzero(picture.storage.tier_of_space[units.space] == 1)[0])
+    grown = np.where(np.arange(len(units)) == row, 1.0, 0.0)
+    growth = Growth(rate=grown, lasts=np.full(len(units), np.inf), most=np.full(len(units), 1000.0))
+    tier = picture.storage.tier_of_space.tolist()
+    capacity = 10**12
+    free = -int(-capacity * (settings.head_room_ratio * 1.5) // 1) + int(units.size_bytes[row]) + 1000 + min(spare, 0)
+    spaces = tuple(
+        replace(space, capacity_bytes=capacity, free_bytes=free, used_bytes=capacity - free) if at == 0 else space
+        for space, at in zip(picture.storage.spaces, tier, strict=True)
+    )
+    picture = replace(picture, growth=growth, storage=replace(picture.storage, spaces=spaces))
+    monkeypatch.setattr(desk.ledger.moves, "last_moved", lambda _database: {units.key[row]: now - timedelta(hours=1)})
+    left = made_room(units.key[row], "growth", now)
+    monkeypatch.setattr(desk.ledger.moves, "sent_statements", lambda _database, _since: [left])
+    assert situation_of(picture, DATABASE, desk.ledger, settings, now).cooling_seconds[row] == rests
+
+
 def test_a_move_pays_over_the_time_for_which_the_best_memory_holds(desk: Desk) -> None:
     """Where hours of memory place best, gains are counted over 12 hours; never over more than is configured."""
     for lasting, horizon in ((12 * 3600.0, 12 * 3600.0), (96 * 3600.0, 24 * 3600.0)):

@@ -163,6 +163,14 @@ def test_two_tests_share_the_chance_to_be_wrong() -> None:
     assert verdict_of(replace(alone, beside=an_effect(0.0))) is OutcomeVerdict.CANNOT_TELL
 
 
+def test_a_rise_that_a_control_shows_as_well_is_no_harm() -> None:
+    """A neighbour's load is sure to have made reads slower, and not the moves."""
+    risen = an_effect(0.2, error=0.01)
+    assert verdict_of(risen) is OutcomeVerdict.HURT
+    assert verdict_of(replace(risen, beside=an_effect(0.01, error=0.01))) is OutcomeVerdict.CANNOT_TELL
+    assert verdict_of(replace(risen, beside=an_effect(0.15, error=0.1))) is OutcomeVerdict.HURT, "not sure, but there"
+
+
 @pytest.mark.parametrize(("effect", "hurt"), [("none", 0), ("spill", 0), ("helped", 0), ("hurt much", 2)])
 def test_noise_of_hours_beside_a_control(effect: str, hurt: int) -> None:
     """A fifth more wait is found; no good move is called hurt because it relieved the device of the others."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.moving.effect import SURE, Effect, estimate, verdict_of
+from agent.moving.effect import SURE, Effect, effect_of, estimate, verdict_of
 from agent.moving.lasting_noise import LEAST_STEPS, LEAST_TIMES, lasting_noise
 from agent.moving.usual_wait import Evidence
 from tests.bench.verify import judge
@@ -59,6 +59,8 @@ def test_little_history_says_nothing() -> None:
         ({"times_after": 1.5}, OutcomeVerdict.CANNOT_TELL),  # and after
         ({"greatest_rise": 0.151}, OutcomeVerdict.CANNOT_TELL),  # it rose half as much without a move
         ({"greatest_rise": 0.149}, OutcomeVerdict.HURT),
+        ({"half": replace(SURELY_WORSE, log_change=0.02)}, OutcomeVerdict.CANNOT_TELL),  # it came later than the moves
+        ({"half": SURELY_WORSE}, OutcomeVerdict.HURT),
     ],
 )
 def test_what_noise_may_have_done_is_not_called_hurt(known: dict[str, float], verdict: OutcomeVerdict) -> None:
@@ -78,6 +80,21 @@ def test_harm_is_not_called_where_too_little_was_seen_before() -> None:
     assert fall is not None
     assert verdict_of(replace(rise, times=math.inf)) is OutcomeVerdict.HURT
     assert (verdict_of(rise), verdict_of(fall)) == (OutcomeVerdict.CANNOT_TELL, OutcomeVerdict.HELPED)
+
+
+def test_harm_is_looked_for_in_the_first_half_too() -> None:
+    """Where the whole time would be harm by itself; what was slower from the start is harm."""
+    before = noisy(5.0, error=0.05)
+    after = before.rows(slice(0, 480))
+    harm, nothing = (
+        effect_of(before, replace(after, waited=after.waited * slower), before, 1) for slower in (1.4, 1.0)
+    )
+    assert harm is not None
+    assert harm.half is not None
+    assert harm.half.after == 240
+    assert verdict_of(harm) is OutcomeVerdict.HURT
+    assert nothing is not None
+    assert nothing.half is None
 
 
 def test_help_is_told_all_the_same() -> None:

@@ -194,6 +194,37 @@ def test_no_more_leaves_than_growth_needs() -> None:
     assert [move.key for move in leaving(15, 11, units=[resting[0], *FILLING[1:]])] == ["cool"]
 
 
+THREE = [
+    *(Unit(key=f"index_{number}", size=10 * MIB, sync=1.5, space="fast") for number in range(3)),
+    Unit(key="orders", size=60 * MIB, sync=12.0, space="fast"),
+    Unit(key="hot", size=300 * MIB, sync=900.0, space="fast"),
+]
+
+
+def test_no_plan_wants_back_what_it_sent_down_for_growth() -> None:
+    """What has to give way for a promotion leaves room for the growth too, so three indexes stay where they are."""
+    newcomer = Unit(key="new", size=30 * MIB, sync=150.0)
+    site = Site(room={"fast": 0, "slow": 10**15})
+    plan = make_plan(growing(site, [*THREE, newcomer], 0, 0, 0, 0, 25, 0), BARE)
+    assert [(move.key, move.to_space) for move in plan.moves] == [("orders", "slow"), ("new", "fast")]
+    came = [*THREE[:3], replace(THREE[3], space="slow"), THREE[4], replace(newcomer, space="fast")]
+    after = Site(room={"fast": 30 * MIB, "slow": 10**15})
+    assert not make_plan(growing(after, came, 0, 0, 0, 0, 25, 0), BARE).moves
+    (alone,) = make_plan(growing(site, THREE, 0, 0, 0, 0, 25), BARE).moves[:1]
+    assert alone.key.startswith("index"), "without a newcomer they are the coldest"
+
+
+def test_a_large_unit_does_not_leave_for_a_little_growth() -> None:
+    """The coldest by the byte costs more than the small one that suffices, and the next plan would want it back."""
+    units = [
+        Unit(key="large", size=100 * MIB, sync=10.0, space="fast"),
+        Unit(key="small", size=8 * MIB, sync=2.0, space="fast"),
+        Unit(key="hot", size=300 * MIB, sync=900.0, space="fast"),
+    ]
+    plan = make_plan(growing(Site(room={"fast": 0, "slow": 10**15}), units, 0, 0, 7), BARE)
+    assert [(move.key, move.reason) for move in plan.moves] == [("small", MoveReason.GROWTH)]
+
+
 def test_what_would_outgrow_the_tier_is_not_promoted() -> None:
     """It fits today; the verdict says when it will not. What lasts for weeks is promoted, and its sentence says so."""
     site = Site(room={"fast": 100 * MIB, "slow": 10**15})
