@@ -43,6 +43,7 @@ from connectors.kit.contract import Connector, NotRecorded, TellsCopies
 from connectors.model.formatting import format_bytes, format_seconds
 from connectors.model.moves import CopyHabits, Route, SplitsTables
 from connectors.model.observation import Bools
+from policies.evidence.borders import Split
 from policies.evidence.capacity import expected_bytes, without_room
 from policies.evidence.costs import devices_of, route_cost, usual_seconds
 from policies.evidence.prices import move_cost_seconds
@@ -51,7 +52,14 @@ from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
 from policies.model.settings import PolicySettings
 from policies.placement.dispatch import Hsm, Mode, plan_mode
 from policies.placement.forecast import forecast_plan
-from policies.placement.ranges import RangeOption, of_whole_units, range_options, split_apart, with_ranges
+from policies.placement.ranges import (
+    borne_costs,
+    key_of_part,
+    of_whole_units,
+    range_options,
+    split_apart,
+    with_ranges,
+)
 from policies.placement.sizing import sizing
 
 _N = TypeVar("_N", int, float)
@@ -75,12 +83,8 @@ class Planning:
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
     purpose: str = BALANCE
     work: str = "transactions"  # what the engine counts
-    apart: tuple[Situation, Plan] | None = None  # the same with split tables as two rows; None: it splits none
-
-    @property
-    def weighed(self) -> tuple[Situation, Plan]:
-        """Situation and plan as they were weighed: each part that is split off is a row of its own."""
-        return self.apart or (self.situation, self.plan)
+    ranges: tuple[Split, ...] = ()  # that the plan splits off
+    weighed: tuple[Situation, Plan]  # as they were weighed: each range that is split off is a row of its own
 
     def forecast(self) -> WorkForecast:
         """What sessions get done once all moves are placed."""
@@ -142,23 +146,26 @@ def make_planning(
     )
     whole = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
-    ranges: tuple[RangeOption, ...] = ()
-    to_offer = isinstance(wanted, Hsm) and isinstance(connector, SplitsTables)
     reweighed, exact = 0, np.zeros(len(whole.units), dtype=np.bool_)
+    of_units: Planning | None = None  # made before ranges are weighed
+    ranges: tuple[Split, ...] = ()
     for _ in range(ROUNDS):
-        situation = with_ranges(whole, ranges)
+        situation = with_ranges(whole, ranges, settings)
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
-        apart = split_apart(plan, situation, ranges)
-        if len(apart) < len(ranges):
-            ranges = apart
-            continue
+        if of_units is not None:
+            apart = split_apart(plan, situation, ranges)
+            if not apart:
+                return of_units
+            if len(apart) < len(ranges):
+                ranges = apart
+                continue
         # Sizes before routes: asking for a route costs several queries for each bundle, and one that turns out larger
         # may not be in the next plan at all.
         corrected = _with_exact_sizes(whole, plan, connector, exact)
         if corrected is not None:
             whole = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
             continue
-        found = find_routes(situation, settings, plan, connector, ranges)
+        found = find_routes(situation, settings, plan, connector, ranges, mover_side)
         if found.refused:
             whole = found.refused.learnt(whole)
             continue
@@ -166,26 +173,14 @@ def make_planning(
         roomier = _with_room_on_the_way(situation, settings, plan, routes)
         if roomier is not None:
             whole = replace(
-                whole, transient=roomier.transient, staying=roomier.staying, no_route=roomier.no_route,
-                no_wide=roomier.no_wide,
+                whole, transient=roomier.transient, staying=roomier.staying, no_wide=roomier.no_wide,
+                no_route=roomier.no_route,
             )  # fmt: skip
             continue
         costs = _costs(situation, plan, routes, settings, ranges)
-        dear = _costs_to_weigh(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
+        borne = borne_costs(plan, costs, ranges, settings)
+        dear = _costs_to_weigh(situation, plan, borne, settings) if reweighed < REWEIGHED else {}
         if dear:
-            borne = {each.part: each.borne for each in ranges}
-            dear = {
-                key: replace(
-                    cost,
-                    log_seconds=cost.log_seconds * borne[key],
-                    blocked_seconds=cost.blocked_seconds * borne[key],
-                    follow_up_seconds=cost.follow_up_seconds * borne[key],
-                    copy_seconds=None,
-                )
-                if key in borne
-                else cost
-                for key, cost in dear.items()
-            }
             whole = replace(whole, route_costs={**whole.route_costs, **dear})
             reweighed += 1
             continue
@@ -194,24 +189,27 @@ def make_planning(
             whole = stalling.learnt(whole)
             continue
         plan = replace(plan, moves=tuple(map(_with_copy_time, plan.moves, costs)))
-        if to_offer:
-            to_offer = False
-            lasting = np.zeros(len(whole.units)) if picture.lasting_demand is None else picture.lasting_demand
-            ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)
-            if ranges:
-                continue
-        return Planning(
-            situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole),
-            routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now, pins=pins,
-            plain=plain and not ranges, purpose=purpose_of(wanted), work=database.engine_record.work,
-            apart=(situation, plan) if ranges else None,
+        planning = Planning(
+            situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole, settings),
+            routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now,
+            pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work, ranges=ranges,
+            weighed=(situation, plan),
         )  # fmt: skip
+        if of_units is not None or not isinstance(wanted, Hsm) or not isinstance(connector, SplitsTables):
+            return planning
+        lasting = np.zeros(len(whole.units)) if picture.lasting_demand is None else picture.lasting_demand
+        ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)
+        if not ranges:
+            return planning
+        of_units = planning
+    if of_units is not None:
+        return of_units
     # Not the part of the plan that has routes: groups belong together, and a demotion whose promotion has no way would
     # be a loss.
-    nothing = _without_moves(whole, plan_mode(whole, settings, wanted, time_limit_seconds=time_limit_seconds))
+    nothing = _without_moves(whole, plan)
     return Planning(
         situation=whole, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
-        purpose=purpose_of(wanted), work=database.engine_record.work,
+        purpose=purpose_of(wanted), work=database.engine_record.work, weighed=(whole, nothing),
     )  # fmt: skip
 
 
@@ -220,11 +218,11 @@ def _stalling(
     routes: Sequence[Route],
     costs: Sequence[RouteCost],
     situation: Situation,
-    ranges: Sequence[RangeOption],
+    ranges: Sequence[Split],
     most_seconds: float,
 ) -> RouteRefusals:
     """Splits that may keep sessions out for longer than any approval allows unasked: no plan offers them."""
-    refused, parts = RouteRefusals(), {each.part for each in ranges}
+    refused, parts = RouteRefusals(), {key_of_part(each.key) for each in ranges}
     for ordinal, (move, route, cost) in enumerate(zip(plan.moves, routes, costs, strict=True), start=1):
         if move.key in parts:
             shown = _proposed_move(ordinal, _with_copy_time(move, cost), route, cost, situation, 1.0)
@@ -239,12 +237,12 @@ def _costs(
     plan: Plan,
     routes: Sequence[Route],
     settings: PolicySettings,
-    ranges: Sequence[RangeOption],
+    ranges: Sequence[Split],
 ) -> tuple[RouteCost, ...]:
     """What each move's route costs, and how long it copies once those before it have brought what it reads."""
     # In the order of the plan: an index is built by reading its table, which may be on the fast tier by then.
     devices, brought = devices_of(situation, settings), dict[str, str]()
-    table_of = {each.part: each.key for each in ranges}
+    table_of = {key_of_part(each.key): each.key for each in ranges}
     rest_of = rows_of_keys(situation.units.key, set(table_of.values()))
     costs = []
     for move, route in zip(plan.moves, routes, strict=True):

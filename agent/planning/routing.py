@@ -19,13 +19,14 @@ from agent.config.models import DatabaseConfig
 from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, HotplaceError, KnowsRightsToMove, NotRecorded
 from connectors.kit.registry import find_engine
 from connectors.kit.templates import StatementTemplate
-from connectors.model.moves import Bundle, ByHand, NoRoute, Route, SplitsTables, UnitKind
+from connectors.model.moves import Border, Bundle, ByHand, KnowsRightsToSplit, NoRoute, Route, SplitsTables, UnitKind
 from connectors.model.observation import UnitTable
+from policies.evidence.borders import Split
 from policies.evidence.capacity import without_room
 from policies.model.moves import MoveReason
 from policies.model.plan import Plan, PlanMove, Situation
 from policies.model.settings import PolicySettings
-from policies.placement.ranges import RangeOption
+from policies.placement.ranges import border_of, key_of_part
 from policies.placement.schedule import INDEXES
 from policies.placement.verdicts import move_sentence
 
@@ -126,7 +127,8 @@ class _Desk:
 
     units: UnitTable
     connector: Connector
-    parts: Mapping[str, RangeOption] = field(default_factory=dict)  # by the key of their row
+    parts: Mapping[str, Split] = field(default_factory=dict)  # by the key of their row
+    mover_side: Connector | None = None
     answers: dict[tuple[Bundle, str], tuple[Route, ...] | NoRoute] = field(default_factory=dict)
 
     def route(self, move: PlanMove) -> Route | NoRoute:
@@ -144,9 +146,8 @@ class _Desk:
         part = self.parts.get(move.key)
         if part is None:
             return self.connector.routes(bundle, to_space)
-        assert isinstance(self.connector, SplitsTables), "no other engine has parts to weigh"
         table = table_to_split(self.units, self.units.key.index(part.key), bundle.space)
-        answer = self.connector.routes_split(table, part.border, to_space)
+        answer = split_route(self.connector, self.mover_side, table, border_of(part), to_space)
         if isinstance(answer, ByHand):
             return NoRoute(code="by_hand", sentence=f"a person would have to split it: {answer.because}")
         return answer if isinstance(answer, NoRoute) else (answer,)
@@ -160,7 +161,12 @@ class _Desk:
 
 
 def find_routes(
-    situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector, ranges: Sequence[RangeOption] = ()
+    situation: Situation,
+    settings: PolicySettings,
+    plan: Plan,
+    connector: Connector,
+    ranges: Sequence[Split] = (),
+    mover_side: Connector | None = None,
 ) -> Routed:
     """Ask for the route of every move. Of moves that get in one another's way the first goes, the others wait.
 
@@ -170,11 +176,12 @@ def find_routes(
         plan: whose moves need routes.
         connector: asked.
         ranges: the parts of tables that it may split off.
+        mover_side: of the account that would split them; None: not connected.
 
     Raises:
         ConnectorError: the engine did not answer.
     """
-    desk = _Desk(situation.units, connector, {each.part: each for each in ranges})
+    desk = _Desk(situation.units, connector, {key_of_part(each.key): each for each in ranges}, mover_side)
     refused = RouteRefusals()
     while True:
         # All refusals of a plan at once: each new plan costs a run of the solver.
@@ -298,6 +305,28 @@ def _statements(route: Route) -> tuple[object, ...]:
         route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments,
         route.by_hand,
     )  # fmt: skip
+
+
+def split_route(
+    connector: Connector, mover_side: Connector | None, table: Bundle, border: Border, to_space: str
+) -> Route | ByHand | NoRoute:
+    """How a table is split, by the account that would do it where that is connected.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    asked = mover_side or connector
+    if table.kind not in (UnitKind.TABLE, UnitKind.TABLE_PARTITION):
+        return NoRoute(code="no_table", sentence="only a table is split")
+    if not isinstance(asked, SplitsTables):
+        return NoRoute(code="not_offered", sentence="the connector of this engine splits no tables")
+    answer = asked.routes_split(table, border, to_space)
+    return refuse_by_rights(mover_side, answer) or answer if isinstance(answer, Route) else answer
+
+
+def refuse_by_rights(mover_side: Connector | None, route: Route) -> NoRoute | None:
+    """Which rights the account that would do it lacks; None: none, or it is not connected."""
+    return mover_side.refuse_split(route) if isinstance(mover_side, KnowsRightsToSplit) else None
 
 
 def table_to_split(units: UnitTable, row: int, space: str) -> Bundle:

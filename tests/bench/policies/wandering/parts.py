@@ -23,10 +23,12 @@ from agent.planning.planner import make_planning
 from agent.sampling.block_heat import UnitBorders, save_block_heat, save_borders
 from agent.sampling.sampler import Sampler
 from connectors.kit.contract import Connector
-from connectors.model.moves import SPLIT, Border, Bundle, Locked, Route, Step, Transfer, UnitKind
+from connectors.model.moves import SPLIT, Border, Bundle, Locked, Route, Step, Transfer, UnitKind, held_seconds
 from connectors.model.observation import F64, I64, NO_PARENT, Bools, Catalog, Sample, Signal, Space, UnitTable
+from connectors.postgresql.split import limit_of
 from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
 from policies.evidence.range_heat import RangeHeat, compare_looks, with_turnover
+from policies.model.moves import RouteCost
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.product import configuration
@@ -44,9 +46,7 @@ SEEDS = (31, 32)
 HOT_BYTES, HOT_READS = 0.2, 0.8
 MOST_SPLITS = 10  # in a play
 LOOK_HOURS, LOOKED_INTO, SEEN = 6, 20, 400  # hours, tables, blocks of each
-MAXIMUM_STALL = (
-    4 * HOUR
-)  # of an approval, which is given for a night without users; what it costs is counted all the same
+MAXIMUM_STALL = 4 * HOUR  # given for a night without users; what it costs is counted all the same
 _BLOCKS = 12_800
 _TABLES = (UnitKind.TABLE, UnitKind.TABLE_PARTITION)
 
@@ -147,11 +147,13 @@ class PartedColumns(Columns):
         size = self._world.size[self.hour]
         hot, whole = int(size[row + self._units]), int(size[row] + size[row + self._units])
         read = Transfer(space=bundle.space, bytes=whole, unit=bundle.key)
+        copies = (read, Transfer(space=to_space, bytes=hot, written=True), read)
+        limit = limit_of(held_seconds(copies))
         return Route(
             name=SPLIT, bundle=replace(bundle, size_bytes=hot), to_space=to_space, prologue=(),
-            steps=(Step(sql=f"split {bundle.key} at {border.value}", purpose="split"),), undo_steps=(), online=False,
-            locks="all use of it", log_bytes=hot, transient_bytes=0, locked=Locked.ALL,
-            copies=(read, Transfer(space=to_space, bytes=hot, written=True), read),
+            steps=(Step(sql=f"split {bundle.key} at {border.value}", purpose="split", timeout_seconds=limit),),
+            undo_steps=(), online=False, locks="all use of it", log_bytes=2 * hot, transient_bytes=0,
+            locked=Locked.ALL, copies=copies,
         )  # fmt: skip
 
 
@@ -173,7 +175,7 @@ class PartsHotplace:
             known: splits cost nothing, and where heat lies is known from the start.
         """
         self.name = "hotplace with splits" if splits else "hotplace"
-        self.stalls: list[tuple[int, float]] = []  # rows of tables and seconds of their locks, of this hour
+        self.stalls: list[tuple[int, float, RouteCost]] = []  # tables, seconds of their locks, predicted; of this hour
         self._world, self._units = world, len(world.catalogue) // 2
         self._clock = VirtualClock()
         self._columns = (PartedColumns if splits else WholeColumns)(world, self._clock)
@@ -204,14 +206,14 @@ class PartsHotplace:
         """The moves of a plan made now, of which those that would not end within the hour are left out whole."""
         picture = self._sampler.picture()
         assert picture is not None, "the first sample is taken at the start"
-        plan = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now()).plan
+        planning = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now())
         ids = picture.catalog.units.physical_id - FIRST_ID
         key = {each: int(row) for each, row in zip(picture.catalog.units.key, ids, strict=True)}
         hops: list[Hop] = []
         self.stalls = []
         left, room = HOUR, self._world.capacity - int(moment.size[moment.fast].sum())
         stopped: set[int] = set()
-        for at, move in enumerate(plan.moves):
+        for at, (move, cost) in enumerate(zip(planning.plan.moves, planning.costs, strict=True)):
             up = move.to_space == "fast"
             table = key[move.key]
             rows = [table + self._units] if move.part else [r for row in move.rows for r in self._pieces(int(ids[row]))]
@@ -227,7 +229,7 @@ class PartsHotplace:
             if splits:
                 self._columns.split[table] = True
                 read = 2 * int(moment.size[table] + moment.size[table + self._units])
-                self.stalls.append((table, (size + read) / COPY_BYTES_PER_SECOND))
+                self.stalls.append((table, (size + read) / COPY_BYTES_PER_SECOND, cost))
             hops += [Hop(row, up=up) for row in rows]
         return hops
 
@@ -246,6 +248,9 @@ class PartsHotplace:
             up, size, key = past.fast[changed], self._world.size[past.hour], self._columns.key
             down_units, up_units = ({key(row): int(size[row]) for row in changed[way].tolist()} for way in (~up, up))
             self._memory.note(down_units, up_units, started, past.copied_seconds)
+            for table, seconds, cost in self.stalls:
+                size = int(self._world.size[past.hour, table + self._units])
+                self._memory.note_split(size, cost, started, seconds)
             self._sampler.disturb()
             self._sampler.cycle()
         self._columns.work(HOUR - past.copied_seconds, past.rates, past.wait)
@@ -312,7 +317,7 @@ class PartsStage(Stage):
         units, rates = len(self.world.catalogue) // 2, self.world.rates(moment.hour)
         wait = wait_on_slow(rates) / HOUR
         reads = rates[Signal.SYNC_READ]
-        for table, seconds in self._player.stalls:
+        for table, seconds, _cost in self._player.stalls:
             rows = [table, table + units]
             at_work = float(wait[rows].sum()) + COMPUTING * float(reads[rows].sum() / max(1e-9, reads.sum()))
             read = seconds - float(moment.size[table + units]) / COPY_BYTES_PER_SECOND
