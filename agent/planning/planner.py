@@ -195,7 +195,8 @@ def make_planning(
             pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work, ranges=ranges,
             weighed=(situation, plan),
         )  # fmt: skip
-        if of_units is not None or not isinstance(wanted, Hsm) or not isinstance(connector, SplitsTables):
+        may_split = isinstance(wanted, Hsm) and isinstance(connector, SplitsTables)
+        if of_units is not None or plan.moves or not may_split:
             return planning
         lasting = np.zeros(len(whole.units)) if picture.lasting_demand is None else picture.lasting_demand
         ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)

@@ -285,12 +285,13 @@ def prospect_of(looks: Planning, proposal: Proposal, settings: PolicySettings) -
         proposal: made of it.
         settings: with which plans are made that are proposed.
     """
-    gaining = [move for move in looks.plan.moves if move.wait_saved_per_hour > 0]
-    judged = replace(looks.situation, by_mean=False)  # as it is for what is proposed
+    situation, plan = looks.weighed
+    gaining = [move for move in plan.moves if move.wait_saved_per_hour > 0]
+    judged = replace(situation, by_mean=False)  # as it is for what is proposed
     return Prospect(
         planning=looks,
         proposal=proposal,
-        conditions=tuple(_condition(judged, looks.plan, move, settings) for move in gaining),
+        conditions=tuple(_condition(judged, plan, move, settings) for move in gaining),
         seconds=moves_after(judged, settings),
     )
 

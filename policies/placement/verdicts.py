@@ -256,9 +256,10 @@ def explain_verdict(situation: Situation, plan: Plan, row: int, settings: Policy
         settings: with which it was made.
     """
     verdict = Verdict(int(plan.verdict[row]))
-    move = next((move for move in plan.moves if row in move.rows), None)
+    key = situation.units.key[row]
+    move = next((move for move in plan.moves if row in move.rows or (move.part is not None and move.key == key)), None)
     if move is not None:
-        with_it = f"{situation.units.key[row]} moves with {move.wide}. " if move.wide else ""
+        with_it = f"{key} moves with {move.wide}. " if move.wide else ""
         return f"{with_it}{move.sentence}{_why_alone(situation, plan, row)}"
     facts = _facts(situation, plan, row, settings)
     sentence = _SENTENCES[verdict](facts)
@@ -278,7 +279,7 @@ def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
         return f" It cannot move with {name}: {situation.no_wide[name]}."
     if np.isin(situation.pin[inside], (Pin.MUST, Pin.NEVER)).any():
         return f" It does not move with {name}, which holds something pinned."
-    if not any(inside[move.rows[0]] for move in plan.moves):
+    if not any(inside[list(move.rows[:1])].any() for move in plan.moves):
         return ""
     size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
     return (

@@ -9,21 +9,28 @@ import psycopg
 import pytest
 
 from agent.ledger.ledger import Ledger
+from agent.ledger.state_names import decision_of_proposal
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
+from agent.planning.decisions import replay_decision, store_decision
 from agent.planning.planner import Planning, make_planning, proposal_of
+from agent.planning.ranking import prospect_of
+from agent.planning.splits import splits_on
+from agent.planning.undo import propose_undo
 from agent.sampling.block_heat import UnitBorders, save_block_heat, save_borders
 from agent.sampling.picture import Picture
 from agent.service.watch import Watch
 from connectors.model.moves import Border
 from connectors.model.observation import SIGNALS, Signal
 from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
+from policies.evidence.heat import index_of
 from policies.model.moves import MoveReason
 from policies.model.plan import HeatView, Verdict
+from policies.placement.verdicts import explain_verdict
 from tests.cli.test_inside import newest
 from tests.labs.test_long_transactions import Place, place
-from tests.labs.test_split import KEY, PARTS, only_newest, pytestmark
+from tests.labs.test_split import KEY, PARTS, decide, only_newest, pytestmark
 
 __all__ = ["place", "pytestmark"]
 ROWS, FIRST = 60_000, 54_001
@@ -55,7 +62,8 @@ def hot(picture: Picture, rate: float = 200.0) -> Picture:
         replace(each, free_bytes=6 * MIB, capacity_bytes=6 * MIB, used_bytes=0) if each.name == "fast" else each
         for each in picture.storage.spaces
     )
-    return replace(picture, heat=heat, storage=replace(picture.storage, spaces=spaces))
+    lasting = index_of(heat.rates)
+    return replace(picture, heat=heat, storage=replace(picture.storage, spaces=spaces), lasting_demand=lasting)
 
 
 def planned(watch: Watch, ledger: Ledger, *, stall: float = 60.0) -> tuple[Planning, Proposal | None]:
@@ -78,7 +86,8 @@ def planned(watch: Watch, ledger: Ledger, *, stall: float = 60.0) -> tuple[Plann
 
 @only_newest
 def test_a_plan_splits_what_does_not_fit(place: Place, table: psycopg.Connection) -> None:
-    """One move among the plan's: sentence, bytes and statements are approved, and it is carried out as any other."""
+    """One move among the plan's: explained, approved by its digest, carried out as any other, and taken back."""
+    rows = table.execute("SELECT count(*), sum(hashtext(o::text)::bigint) FROM orders AS o").fetchall()
     with place.agent() as (watch, ledger):
         watch.sample()
         watch.sample()
@@ -96,12 +105,32 @@ def test_a_plan_splits_what_does_not_fit(place: Place, table: psycopg.Connection
         assert Verdict(int(planning.plan.verdict[row])) is Verdict.SPLIT
         assert len(planning.plan.verdict) == len(planning.situation.units)
         assert not planning.plan.chosen[row]
+        assert splits_on(planning, ledger, "real").answer.splits == ()  # what the plan does is no advice as well
+        (condition,) = prospect_of(planning, proposal, planning.settings).conditions
+        assert condition.unit == f"{KEY} (hot part)"
         number = ledger.proposals.store(proposal)
-        ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
-        watch.act()
-        states = {each.move.key: each.state for each in ledger.moves.rows(proposal_id=number)}
-        assert states[KEY] is MoveState.PLACED
-    assert table.execute(PARTS).fetchall() == [("orders_p0", FIRST - 1), ("orders_p1", ROWS - FIRST + 1)]
+        explained_later(planning, ledger, number, move.sentence)
+        decide(watch, ledger, number)
+        (done,) = ledger.moves.rows(proposal_id=number)
+        assert (done.move.key, done.state) == (KEY, MoveState.PLACED)
+        assert table.execute(PARTS).fetchall() == [("orders_p0", FIRST - 1), ("orders_p1", ROWS - FIRST + 1)]
+        back = propose_undo([done], watch.database, watch.connector, ledger, SystemClock().now())
+        decide(watch, ledger, back)
+    assert table.execute(PARTS).fetchall() == [("orders", ROWS)]
+    assert table.execute("SELECT count(*), sum(hashtext(o::text)::bigint) FROM orders AS o").fetchall() == rows
+
+
+def explained_later(planning: Planning, ledger: Ledger, number: int, sentence: str) -> None:
+    """The stored inputs give the same verdict and sentence again, and hold no value of a user's column."""
+    store_decision(ledger, "real", planning, decision_of_proposal(number))
+    replayed = replay_decision(ledger, "real", decision_of_proposal(number))
+    assert replayed is not None
+    assert np.array_equal(replayed.plan.verdict, planning.plan.verdict)
+    row = planning.situation.units.key.index(KEY)
+    assert explain_verdict(replayed.situation, replayed.plan, row, replayed.settings) == sentence
+    stored = ledger.state.load_arrays("real", decision_of_proposal(number))
+    assert stored is not None
+    assert str(FIRST).encode() not in stored[1]["ranges"].tobytes()
 
 
 @only_newest
@@ -113,4 +142,4 @@ def test_no_plan_splits_what_would_stall_too_long(place: Place, table: psycopg.C
         planning, proposal = planned(watch, ledger, stall=0.001)
         assert proposal is None
         assert not planning.plan.moves
-        assert planning.apart is None
+        assert not planning.ranges

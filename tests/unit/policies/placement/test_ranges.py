@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 from connectors.model.observation import DatabaseDemand
-from policies.evidence.borders import ValueBorder
+from policies.evidence.borders import Split, ValueBorder
+from policies.evidence.heat import index_of
 from policies.evidence.range_heat import concentrate
 from policies.evidence.splitting import Inside
-from policies.model.moves import MoveReason
+from policies.model.moves import MoveReason, RouteCost
 from policies.model.plan import Plan, Situation, Verdict
 from policies.model.settings import Pin
 from policies.placement.balancer import make_plan
 from policies.placement.forecast import forecast_plan
 from policies.placement.ranges import (
     MOST_RANGES,
-    RangeOption,
+    borne_costs,
+    borne_share,
+    key_of_part,
     of_whole_units,
     range_options,
     split_apart,
@@ -39,10 +42,16 @@ def site(fast: int, units: tuple[Unit, ...] = (ORDERS, OTHERS)) -> Situation:
     return Site(room={"fast": fast, "slow": 10**15}, database=demand).situation(units)
 
 
-def planned(situation: Situation, options: tuple[RangeOption, ...]) -> tuple[Plan, tuple[RangeOption, ...]]:
+def options_of(situation: Situation, insides: dict[str, Inside], lasting: float = 1.0) -> tuple[Split, ...]:
+    """What is weighed where nothing else is left to do, and quiet days have that share of what is read now."""
+    nothing = replace(make_plan(situation, BARE), moves=())
+    return range_options(situation, nothing, BARE, insides, lasting * index_of(situation.heat.rates))
+
+
+def planned(situation: Situation, options: tuple[Split, ...]) -> tuple[Plan, tuple[Split, ...]]:
     """A plan, made again without what it does not split off, as the planner does."""
     while True:
-        apart = with_ranges(situation, options)
+        apart = with_ranges(situation, options, BARE)
         plan = make_plan(apart, BARE)
         kept = split_apart(plan, apart, options)
         if len(kept) == len(options):
@@ -53,9 +62,9 @@ def planned(situation: Situation, options: tuple[RangeOption, ...]) -> tuple[Pla
 def test_the_hot_part_goes_where_the_whole_does_not_fit() -> None:
     """Its move stands in the plan with the border; the table's row says that it is split and stays where it is."""
     situation = site(40 * GIB)
-    plan, options = planned(situation, range_options(situation, BARE, {"orders": INSIDE}))
+    plan, options = planned(situation, options_of(situation, {"orders": INSIDE}))
     assert [each.key for each in options] == ["orders"]
-    found = of_whole_units(plan, options, situation)
+    found = of_whole_units(plan, options, situation, BARE)
     (move,) = found.moves
     assert (move.key, move.rows, move.reason, move.to_space) == ("orders", (), MoveReason.SPLIT, "fast")
     assert move.part is not None
@@ -67,23 +76,23 @@ def test_the_hot_part_goes_where_the_whole_does_not_fit() -> None:
     assert not whole.moves
     assert found.wait_saved_per_hour == pytest.approx(0.7 * whole.wait_saved_if_moved[0], rel=0.01)
     assert found.benefit_per_hour == pytest.approx(whole.benefit_per_hour)
-    assert forecast_plan(with_ranges(situation, options), BARE, plan).gain > 1
+    assert forecast_plan(with_ranges(situation, options, BARE), BARE, plan).gain > 1
 
 
 def test_what_fits_as_a_whole_is_not_split() -> None:
     """With room for all of it the plan is the one that is made without any parts."""
     situation = site(500 * GIB)
-    plan, options = planned(situation, range_options(situation, BARE, {"orders": INSIDE}))
+    plan, options = planned(situation, options_of(situation, {"orders": INSIDE}))
     assert options == ()
     assert plan.moves == make_plan(situation, BARE).moves
-    assert of_whole_units(plan, options, situation) is plan
+    assert of_whole_units(plan, options, situation, BARE) is plan
 
 
 def test_a_part_makes_room_for_no_one_else_than_pays() -> None:
     """A resident that saves more by the byte than the part stays, and the part finds no room."""
     resident = Unit(key="resident", size=38 * GIB, sync=200.0, space="fast")
     situation = Site(room={"fast": 2 * GIB, "slow": 10**15}).situation((ORDERS, resident))
-    plan, options = planned(situation, range_options(situation, BARE, {"orders": INSIDE}))
+    plan, options = planned(situation, options_of(situation, {"orders": INSIDE}))
     assert (plan.moves, options) == ((), ())
 
 
@@ -96,13 +105,14 @@ def test_only_what_rolls_is_weighed() -> None:
     situation = replace(situation, pin=np.array([Pin.NONE, Pin.NONE, Pin.NEVER, Pin.NONE, Pin.NONE], dtype=np.int8))
     inside = {"plain": replace(INSIDE, border=None), "ended": ended}
     inside |= dict.fromkeys(("pinned", "there", "idle"), INSIDE)
-    assert range_options(situation, BARE, inside) == ()
+    assert options_of(situation, inside) == ()
 
 
 def test_the_best_by_the_byte_are_weighed() -> None:
     """Ten of them at most."""
     units = tuple(replace(ORDERS, key=f"t{number:02}", sync=float(number)) for number in range(1, MOST_RANGES + 4))
-    found = range_options(site(40 * GIB, units), BARE, {each.key: INSIDE for each in units})
+    thin = replace(INSIDE, border=replace(BORDER, of_rows=0.02))
+    found = options_of(site(100 * GIB, units), {each.key: thin for each in units})
     assert [each.key for each in found] == [f"t{number:02}" for number in range(MOST_RANGES + 3, 3, -1)]
 
 
@@ -111,8 +121,8 @@ def test_an_unsure_share_makes_both_sides_unsure() -> None:
     situation = site(40 * GIB)
     heat = replace(situation.heat, error=np.full(2, 0.1))
     situation = replace(situation, heat=heat)
-    (option,) = range_options(situation, BARE, {"orders": INSIDE})
-    found = with_ranges(situation, (option,)).heat.error
+    (option,) = options_of(situation, {"orders": INSIDE})
+    found = with_ranges(situation, (option,), BARE).heat.error
     assert found is not None
     unsure = (option.of_reads - option.low_of_reads) / 1.645
     assert found[2] == pytest.approx(np.hypot(0.1, unsure / option.of_reads))
@@ -123,15 +133,45 @@ def test_an_unsure_share_makes_both_sides_unsure() -> None:
 def test_who_may_not_move_is_not_split() -> None:
     """The reason against a move of the table bars its part."""
     situation = replace(site(40 * GIB), no_route={"orders": "it may not"})
-    (option,) = range_options(situation, BARE, {"orders": INSIDE})
-    assert with_ranges(situation, (option,)).no_route[option.part] == "it may not"
+    (option,) = options_of(situation, {"orders": INSIDE})
+    assert with_ranges(situation, (option,), BARE).no_route[key_of_part(option.key)] == "it may not"
     assert planned(situation, (option,))[1] == ()
 
 
 def test_no_index_of_a_split_table_moves_in_the_same_plan() -> None:
-    """The split waits for a later plan: its statements name the table's indexes where they are."""
+    """They wait for a later plan: the split's statements name the table's indexes where they are."""
     index = Unit(key="orders_pkey", size=4 * GIB, sync=50.0, parent=1000)
     situation = site(40 * GIB, (ORDERS, index))
-    plan, options = planned(situation, range_options(situation, BARE, {"orders": INSIDE}))
-    assert options == ()
-    assert [move.key for move in plan.moves] == ["orders_pkey"]
+    options = options_of(situation, {"orders": INSIDE})
+    plan, kept = planned(situation, options)
+    assert (kept, [move.key for move in plan.moves]) == (options, [key_of_part("orders")])
+    assert [move.key for move in make_plan(situation, BARE).moves] == ["orders_pkey"]
+
+
+def test_a_split_has_to_pay_on_quiet_days() -> None:
+    """Ranked by what the table is read on quiet days; one that is not read then is not weighed."""
+    situation = site(40 * GIB)
+    assert options_of(situation, {"orders": INSIDE}, lasting=0.0) == ()
+    (half,) = options_of(situation, {"orders": INSIDE}, lasting=0.5)
+    (full,) = options_of(situation, {"orders": INSIDE}, lasting=3.0)
+    assert half.saves_per_hour == pytest.approx(full.saves_per_hour / 2)
+
+
+def test_whole_units_go_first() -> None:
+    """As long as a plan has moves of its own, no range is weighed."""
+    situation = site(500 * GIB)
+    plan = make_plan(situation, BARE)
+    assert plan.moves
+    assert range_options(situation, plan, BARE, {"orders": INSIDE}, np.full(2, 1e9)) == ()
+
+
+def test_a_horizon_bears_its_share_of_a_split() -> None:
+    """A third of three days bears a third of all that a split costs, and no other move costs less by it."""
+    situation = site(40 * GIB)
+    plan, options = planned(situation, options_of(situation, {"orders": INSIDE}))
+    settings = replace(BARE, horizon_seconds=86400.0)
+    cost = RouteCost(log_seconds=3.0, blocked_seconds=6.0, follow_up_seconds=9.0, copy_seconds=12.0)
+    assert borne_share(replace(BARE, horizon_seconds=1e9)) == 1.0
+    (borne,) = borne_costs(plan, [cost], options, settings)
+    assert (borne.log_seconds, borne.blocked_seconds, borne.follow_up_seconds, borne.copy_seconds) == (1, 2, 3, 4)
+    assert borne_costs(plan, [cost], (), settings) == [cost]
