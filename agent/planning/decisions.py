@@ -31,6 +31,7 @@ from policies.model.confidence import PastForecast
 from policies.model.moves import PredictionError, RouteCost
 from policies.model.plan import NOT_KNOWN, HeatView, Paced, Plan, Situation, Verdict
 from policies.model.settings import PolicySettings, Tier
+from policies.placement.ranges import of_whole_units, with_ranges
 from policies.placement.verdicts import Figures, explain_verdict, figures_of
 
 if TYPE_CHECKING:
@@ -128,17 +129,21 @@ def replay_decision(ledger: Ledger, database: str, name: str = DECISION) -> Stor
     if stored is None:
         return None
     from policies.placement.dispatch import plan_mode  # it brings the solver
-    from policies.placement.ranges import of_whole_units, with_ranges
 
     situation, settings = decision_from_arrays(stored[1])
-    ranges: tuple[Split, ...] = ()
-    if "ranges" in stored[1]:
-        ranges = _RANGES.validate_python(json.loads(stored[1]["ranges"].tobytes()))
-    plan = plan_mode(with_ranges(situation, ranges, settings), settings)
-    return StoredDecision(
-        made_at=stored[0], situation=situation, settings=settings,
-        plan=of_whole_units(plan, ranges, situation, settings),
-    )  # fmt: skip
+    plan = plan_mode(weighed_from_arrays(stored[1])[0], settings)
+    plan = of_whole_units(plan, _ranges_of(stored[1]), situation, settings)
+    return StoredDecision(made_at=stored[0], situation=situation, settings=settings, plan=plan)
+
+
+def weighed_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation, PolicySettings]:
+    """The stored situation as it was weighed, a row for each range that its plan splits off; and the settings."""
+    situation, settings = decision_from_arrays(arrays)
+    return with_ranges(situation, _ranges_of(arrays), settings), settings
+
+
+def _ranges_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[Split, ...]:
+    return _RANGES.validate_python(json.loads(arrays["ranges"].tobytes())) if "ranges" in arrays else ()
 
 
 def tiers_of_last_plan(ledger: Ledger, database: str) -> tuple[Tier, ...]:

@@ -13,6 +13,7 @@ from agent.ledger.state_names import decision_of_proposal
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
+from agent.moving.verifier import forecast_of_moves
 from agent.planning.decisions import replay_decision, store_decision
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.ranking import prospect_of
@@ -130,6 +131,11 @@ def explained_later(planning: Planning, ledger: Ledger, number: int, sentence: s
     assert explain_verdict(replayed.situation, replayed.plan, row, replayed.settings) == sentence
     stored = ledger.state.load_arrays("real", decision_of_proposal(number))
     assert stored is not None
+    proposal = ledger.proposals.row(number).proposal
+    two = replace(proposal, moves=(*proposal.moves, *proposal.moves))  # as if another move had not run
+    expected, found = planning.forecast(), forecast_of_moves(ledger, number, two, proposal.moves)
+    assert found is not None
+    assert found.per_second == pytest.approx(expected.per_second)
     assert str(FIRST).encode() not in stored[1]["ranges"].tobytes()
 
 
