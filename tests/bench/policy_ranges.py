@@ -3,7 +3,7 @@
 28 days of the loads of ``tests.bench.policies.wandering.parts``, from an empty fast tier. Splits are weighed by the
 product's own planner, by what looks into the pool have shown until then, at most ten in a play; who works with a table
 waits while it is split. Next to it the same ten splits for nothing, made before the play of what sessions then wait for
-most, and an LRU cache of pages whose fills are charged as copies are.
+most, and the best of three caches of pages whose fills are charged as copies are.
 
 ``--shapes A,B`` and ``--seeds 31,32`` play a part, ``--quick`` plays four days with one seed, ``--table`` prints each
 play for people and ``--write`` publishes the rows.
@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from statistics import fmean
 
+from connectors.model.formatting import format_seconds
 from tests.bench.measurement import Measurement, in_process
 from tests.bench.policies.wandering import frozen
 from tests.bench.policies.wandering.page_caches import play_caches
-from tests.bench.policies.wandering.parts import SEEDS, SHAPES, PartsStage, parts_world, policies
+from tests.bench.policies.wandering.parts import MAXIMUM_STALL, SEEDS, SHAPES, PartsStage, parts_world, policies
 from tests.bench.policies.wandering.shapes import world
 from tests.bench.published import write_rows
 
@@ -87,8 +88,8 @@ def figures(played: Sequence[Ranged], command: str = COMMAND) -> list[Measuremen
     rows = [
         Measurement(
             name=f"{ROWS}gain", value=fmean(gains), unit=unit, better="higher", command=command, spread=spread,
-            note=f"splits learned and paid, at most ten in 28 days; goal {GOAL}; free and known from the start "
-            f"{fmean(each.free / each.whole for each in played):.3f}",
+            note=f"splits learned and paid, ten in 28 days at most, maximum_stall {format_seconds(MAXIMUM_STALL)}; "
+            f"goal {GOAL}; free and known from the start {fmean(each.free / each.whole for each in played):.3f}",
         ),
         Measurement(
             name=f"{ROWS}gain_min", value=worst.gain, unit=unit, better="higher", command=command,
