@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -83,3 +84,40 @@ def test_a_form_that_does_not_make_the_names_that_are_there_is_refused(
     assert refusal is not None
     assert names[-1] in refusal.sentence
     assert "a name of its own" in refusal.sentence
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        ("2026-04-01 2026-07-01 2026-10-01", "2027-01-01"),  # quarters: 91 and 92 days
+        ("2026-07-01 2026-10-01 2027-01-01", "2027-04-01"),  # twice 92 days, then 90
+        ("2026-01-01 2027-01-01 2028-01-01", "2029-01-01"),  # years, the next of 366 days
+        ("2024-01-01 2025-01-01 2026-01-01", "2027-01-01"),
+        ("2026-07-01 2027-01-01", "2027-07-01"),  # half a year, of which there is one
+        ("2026-07-01 2026-08-01 2026-09-01", "2026-10-01"),  # twice 31 days
+        ("2026-01-04 2026-02-01 2026-03-01", "2026-03-29"),  # four weeks, one of which is a month by chance
+        ("2026-11-02 2026-11-09 2026-11-16", "2026-11-23"),
+    ],
+)
+def test_calendar_lengths_go_on(begins: str, ends: str) -> None:
+    """The next range ends where the calendar says, also where the last two have the same number of days."""
+    bounds = [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in begins.split()]
+    found = table(*((low, high, f"m_{low:%Y%m%d}") for low, high in pairwise(bounds)))
+    assert found.next_high == datetime.fromisoformat(ends).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names", "third"),
+    [
+        ("2026-07-01 2026-10-01 2027-01-01", ("m_p2026q3", "m_p2026q4"), "m_p2027q1"),  # pg_partman 4
+        ("2026-07-01 2026-10-01 2027-01-01", ("m_2026_Q3", "m_2026_Q4"), "m_2027_Q1"),
+        ("2026-10-01 2026-11-01 2026-12-01", ("m_y2026m10", "m_y2026m11"), "m_y2026m12"),  # PostgreSQL's manual
+    ],
+)
+def test_names_of_quarters_and_months(bounds: str, names: tuple[str, ...], third: str) -> None:
+    """Their form makes the next name."""
+    ends = [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in bounds.split()]
+    found = table(*((low, high, name) for (low, high), name in zip(pairwise(ends), names, strict=True)))
+    assert refusal_of_name(found) is None
+    last = found.ranges[-1]
+    assert last.named_for(last.high, found.name_form) == third
