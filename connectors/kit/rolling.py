@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
+from itertools import pairwise
 from math import ceil
 from typing import TypeVar
 
@@ -271,15 +272,29 @@ def next_ranges(
 ) -> Iterator[tuple[Range, dict[str, str]]]:
     """Partitions whose time has come by the template, in order, each with the values of its parameters.
 
+    One that is missing before a later one comes first, while its rows may still come: its creation has failed once.
     Whether or not the statements made of them still are the template's own.
     """
     until = now + timedelta(seconds=template.bounds(LOW).most)
     for _ in range(MOST_AT_ONCE):
-        if table.refusal is not None or table.ranges[-1].high > until or not _can_be_named(table, template):
+        before = _before_next(table, template, now)
+        if before.refusal is not None or before.ranges[-1].high > until or not _can_be_named(before, template):
             return
-        made, values = _next(table, template.space)
+        made, values = _next(before, template.space)
         yield made, values
-        table = replace(table, ranges=(*table.ranges, made))
+        table = replace(table, ranges=(*before.ranges, made, *table.ranges[len(before.ranges) :]))
+
+
+def _before_next(table: _Table, template: StatementTemplate, now: datetime) -> _Table:
+    """The table up to the first gap that rows may still come to and that a range fits into; all of it without one."""
+    for at, (each, after) in enumerate(pairwise(table.ranges), start=1):
+        if after.low is None or each.high == after.low or after.low <= now:
+            continue
+        before = replace(table, ranges=table.ranges[:at])
+        high = before.next_high if before.refusal is None and _can_be_named(before, template) else None
+        if high is not None and high <= after.low:
+            return before
+    return table
 
 
 def _can_be_named(table: RangeTable, template: StatementTemplate) -> bool:

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from connectors.kit.rolling import Range, RangeTable, refusal_of_name
+from connectors.kit.rolling import HIGH, LOW, PARTITION, Range, RangeTable, next_ranges, refusal_of_name
+from connectors.kit.templates import StatementTemplate, StatementText, TemplateKind, TemplateParameter, ValueKind
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 START = datetime(2026, 11, 27, 14, tzinfo=UTC)
@@ -121,3 +122,34 @@ def test_names_of_quarters_and_months(bounds: str, names: tuple[str, ...], third
     assert refusal_of_name(found) is None
     last = found.ranges[-1]
     assert last.named_for(last.high, found.name_form) == third
+
+
+MADE = StatementText(role="step 1", sql="CREATE {partition} FROM {low} TO {high}")
+
+
+def a_template(days: int) -> StatementTemplate:
+    """Of daily partitions that begin within so many days."""
+    bounds = (TemplateParameter(name=name, kind=ValueKind.TIME, least=-366 * 86400, most=days * 86400)
+              for name in (LOW, HIGH))  # fmt: skip
+    word = TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=8, most=8)
+    return StatementTemplate(
+        kind=TemplateKind.NEXT_PARTITION, table="s.t", space="fast", texts=(MADE,), parameters=(word, *bounds)
+    )
+
+
+@pytest.mark.parametrize(
+    ("there", "due"),
+    [
+        ((26, 27, 28), [29, 30, 31]),  # without a gap
+        ((26, 27, 30), [28, 29, 31]),  # two could not be made when the third one was
+        ((26, 27, 29, 30), [28, 31]),
+        ((20, 21, 25, 26, 27), [28, 29, 30, 31]),  # rows of a gap that is over come no more
+        ((27, 29), [28, 30, 31]),
+    ],
+)
+def test_a_partition_that_is_missing_comes_first(there: tuple[int, ...], due: list[int]) -> None:
+    """As its creation has failed once: else its rows would be refused for ever."""
+    days = {day: MIDNIGHT + (day - 27) * DAY for day in range(20, 33)}
+    found = table(*((days[day], days[day] + DAY, f"m_{days[day]:%Y%m%d}") for day in there))
+    made = [each.name for each, _ in next_ranges(found, a_template(4), START)]
+    assert made == [f"m_{days[day]:%Y%m%d}" for day in due]
