@@ -17,7 +17,7 @@ a partition does when its day is over. A new partition is expected to become abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import ceil, inf, nan
 from typing import Any
@@ -52,6 +52,14 @@ def largest_unit(situation: Situation, tier: int, head_room_ratio: float) -> int
         if at == tier and (room := room_bytes(space, head_room_ratio)) is not None
     ]
     return max(rooms, default=-1)
+
+
+def closed_spaces(situation: Situation, tiers: Collection[int]) -> str:
+    """Which spaces of some tiers cannot take data now, and why; "" where nothing is known against any."""
+    found = zip(situation.spaces, situation.tier_of_space, strict=True)
+    return "; ".join(
+        f"{space.name} cannot take data: {space.lost}" for space, at in found if at in tiers and space.lost
+    )
 
 
 def seconds_until_outgrown(situation: Situation, rows: Sequence[int], tier: int, head_room_ratio: float) -> float:

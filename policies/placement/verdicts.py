@@ -14,7 +14,7 @@ import numpy as np
 from connectors.model.formatting import format_bytes, format_rate, format_seconds, format_wait
 from connectors.model.observation import I64, NO_WIDE, Signal
 from policies.evidence.bundles import MICRO, Bundles, bundle_of
-from policies.evidence.capacity import growth_rate, largest_unit, room_bytes, seconds_until_outgrown
+from policies.evidence.capacity import closed_spaces, growth_rate, largest_unit, room_bytes, seconds_until_outgrown
 from policies.evidence.guards import favour_of, hit_ratio, physical_reads, writes
 from policies.evidence.prices import HOUR, payback_seconds
 from policies.model.moves import MoveReason, RouteCost
@@ -373,10 +373,11 @@ def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySett
         for space in spaces
         if (room := room_bytes(space, settings.head_room_ratio)) is not None
     ]
+    closed = closed_spaces(situation, (0,))
     if not rooms:
-        return f"the free space of {tier} is not known; configure a capacity for its spaces"
+        return closed or f"the free space of {tier} is not known; configure a capacity for its spaces"
     if largest_unit(situation, 0, settings.head_room_ratio) < size:
-        return f"it is larger than any space of {tier}"
+        return f"it is larger than any {'other ' if closed else ''}space of {tier}{closed and f', and {closed}'}"
     left = format_bytes(max(0, max(rooms)))
     return f"{tier} has {left} left, and the units that are there or are moved there save more per byte"
 
