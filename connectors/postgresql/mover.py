@@ -146,9 +146,13 @@ def _blocker(found: _Transaction, relation: Relation, route: Route, settings: Po
         why = " to prevent wraparound, which gives way to nothing" if found.wraparound else ""
         sentence = f"autovacuum (process {found.pid}){_since(found)}{why}"
         return Blocker(sentence=sentence, gives_way=patient and not found.wraparound)
+    # Under a steady load somebody always uses the table, and each leaves it soon. What is younger than the patient wait
+    # is expected to end within it; without that a busy table would never be tried.
+    young = found.seconds is not None and found.seconds <= _longest_wait(route, settings)
+    ends = bool(route.patient_prologue) and young and not found.prepared
     holds = f"holds {found.modes} on it" if found.modes else "holds an old snapshot"
     does = f"{found.state or 'in a transaction'}{f' ({found.command})' if found.command else ''}"
-    return Blocker(sentence=f"{_who(found)}: {does}{_since(found)}, {holds}")
+    return Blocker(sentence=f"{_who(found)}: {does}{_since(found)}, {holds}", gives_way=ends)
 
 
 def _who(found: _Transaction) -> str:
@@ -219,7 +223,7 @@ class PostgresqlMover(Closing, Unpausable):
         self._bytes_before, *_ = self._look(route)
 
     def _prologue(self, route: Route) -> tuple[str, ...]:
-        """The patient one where only background work that gives way is in the way."""
+        """The patient one where all that is in the way gives way within that time."""
         if not route.patient_prologue:
             return route.prologue
         with self._watching:

@@ -92,7 +92,7 @@ def test_autovacuum_gives_way(cluster: Cluster, dba: psycopg.Connection, connect
     route = route_to(connector, "public.thing", "fast")
     assert route.prologue[0] == "SET lock_timeout = '500ms'"
     assert route.patient_prologue[0] == "SET lock_timeout = '1500ms'", "deadlock_timeout and lock_timeout"
-    assert "1.5 s where only autovacuum holds it" in route.locks
+    assert "1.5 s where only autovacuum, which gives way then, and younger transactions hold it" in route.locks
     with autovacuum(cluster, dba, "thing"):
         (worker,) = connector.blockers(route)
         assert worker.gives_way
@@ -113,10 +113,30 @@ def test_a_session_next_to_autovacuum_makes_the_move_impatient(
         assert mover._session.execute("SHOW lock_timeout").fetchone() == ("1500ms",)
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM thing")
-        dba.execute("SELECT pg_sleep(0.6)")  # a younger transaction is no blocker
+        dba.execute("SELECT pg_sleep(1.6)")  # a younger transaction is expected to end in time
         assert {each.gives_way for each in connector.blockers(route)} == {False, True}
         mover.prepare(route)
         assert mover._session.execute("SHOW lock_timeout").fetchone() == ("500ms",)
+
+
+@pytest.mark.usefixtures("thing")
+def test_a_transaction_that_should_end_in_time_is_waited_for(
+    cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack
+) -> None:
+    """Of a busy table somebody is always older than lock_timeout: the move waits its patient time all the same."""
+    dba.execute(f"ALTER DATABASE {dbname} SET deadlock_timeout = '5s'".encode())  # patience enough for a busy machine
+    connector = cluster.connector(dbname)
+    cleanup.callback(connector.close)
+    route = route_to(connector, "public.thing", "fast")
+    with cluster.session(dbname) as busy, connector.open_mover() as mover:
+        assert isinstance(mover, PostgresqlMover)
+        busy.execute("BEGIN")
+        busy.execute("SELECT count(*) FROM thing")
+        wait_until(lambda: connector.blockers(route) != (), "it is older than lock_timeout")
+        (holder,) = connector.blockers(route)
+        assert holder.gives_way
+        mover.prepare(route)
+        assert mover._session.execute("SHOW lock_timeout").fetchone() == ("5500ms",)
 
 
 @pytest.mark.usefixtures("thing")
