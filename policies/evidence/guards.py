@@ -169,6 +169,15 @@ def favour_of(pin: I64) -> F64:
     return np.where(pin == Pin.PREFER, PREFERENCE, 1.0)
 
 
+def counted_seconds(observed: float, settings: PolicySettings) -> float:
+    """How much of the time for which a unit was observed its losses are added up over.
+
+    Multiplied by all of it, what a short memory knows would count for weeks. A gain counts against its copy for no
+    longer than the horizon, and so does what was lost.
+    """
+    return min(observed, settings.horizon_seconds)
+
+
 def seconds_to_prove(gain: F64, cost: F64, settings: PolicySettings) -> F64:
     """Ski rental: how long a unit is observed until it may move, since how long its heat lasts is unknown.
 
@@ -183,9 +192,7 @@ def seconds_to_prove(gain: F64, cost: F64, settings: PolicySettings) -> F64:
     if settings.minimum_history_seconds <= 0:
         return np.zeros(len(gain))
     needed = np.divide(settings.regret_ratio * cost * HOUR, gain, out=np.full(len(gain), np.inf), where=gain > 0)
-    # Multiplied by all the time observed, what a short memory knows would count for weeks. A gain counts against its
-    # copy for no longer than the horizon, and so does what was lost.
-    needed = np.where(needed > settings.horizon_seconds, np.inf, needed)
+    needed = np.where(needed > counted_seconds(np.inf, settings), np.inf, needed)
     return np.minimum(needed, settings.long_half_life_seconds)
 
 
