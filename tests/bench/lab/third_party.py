@@ -125,9 +125,10 @@ def run(pace: Pace, load: OthersLoad, *, major: int = MAJOR) -> list[Ran]:
     with running_rig(replace(pace, run_seconds=RUN_SECONDS), major=major) as rig:
         rig.disk.switch(False)
         _said(load.prepare(rig))
+        rig.build(())  # vacuumed, and the model on
         rig.give_ssd(int(rig.total_bytes() * SSD_SHARE))
         found = [_measured(rig, load, "all hdd")]
-        before = _misses(rig)  # until the next one, which counts from 0
+        before = _misses(rig)
         with _running(rig, load), watching(rig, policy=FULL_POLICY) as agent:
             agent.observe(WATCH_SECONDS)
             missed = _misses(rig)
@@ -169,7 +170,6 @@ def _misses(rig: Rig) -> dict[str, int]:
 
 
 def _measured(rig: Rig, load: OthersLoad, name: str) -> Ran:
-    rig.build(())  # vacuumed each time: dead rows pile up under these loads, and the last placement would pay for all
     _said(load.command(rig, rig.pace.warm_seconds))
     said = _said(load.command(rig, rig.pace.run_seconds))
     per_second, p99 = load.per_second.search(said), load.p99.search(said)
