@@ -50,6 +50,15 @@ class RouteCost:
         """All that it costs apart from copying."""
         return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
 
+    @property
+    def copied_ratio(self) -> float:
+        """Share of ``copy_seconds`` in which bytes are copied. While a move waits for old transactions it slows none.
+
+        1 where its parts are not known.
+        """
+        parts = sum(self.copying or ())
+        return parts / (parts + self.around_seconds) if parts > 0 else 1.0
+
 
 def missed_wait_ratio(wait: float, bound: float, saved: float) -> float:
     """Share of a wait that could be saved at best and is not, 0 to 1; what moves cost counts as missed.

@@ -15,7 +15,7 @@ from connectors.model.formatting import format_bytes, format_rate, format_second
 from connectors.model.observation import I64, NO_WIDE, Signal
 from policies.evidence.bundles import MICRO, Bundles, bundle_of
 from policies.evidence.capacity import closed_spaces, growth_rate, largest_unit, room_bytes, seconds_until_outgrown
-from policies.evidence.guards import favour_of, hit_ratio, physical_reads, writes
+from policies.evidence.guards import favour_of, hit_ratio, physical_reads, seconds_to_prove, writes
 from policies.evidence.prices import HOUR, payback_seconds
 from policies.model.moves import MoveReason, RouteCost
 from policies.model.plan import Plan, PlanMove, Situation, Verdict
@@ -307,6 +307,8 @@ class _Facts:
     observed: float
     cooling: float
     payback: float
+    cost: float  # session seconds of its move
+    proven_after: float  # seconds of observing
     pin: Pin
     no_route: str
     room: str
@@ -345,6 +347,8 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
         payback=payback(bundle),
+        cost=float(bundle.cost[0] / MICRO),
+        proven_after=float(seconds_to_prove(bundle.saving_on(0), bundle.cost, settings)[0]),
         pin=Pin(int(situation.pin[row])),
         no_route=next(
             (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no route is known"
@@ -485,7 +489,8 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if that lasted.",
     Verdict.UNPROVEN: lambda f: (
         f"{f.key}: {_would_save(f)}, but it was observed for only {format_seconds(f.observed)}, and it may not "
-        f"last; it is moved once its waits have added up to the cost of the move."
+        f"last; moving it would cost sessions {format_seconds(f.cost)}, which its waits come to after "
+        f"{format_seconds(f.proven_after)}."
     ),
     Verdict.RAM_IS_CHEAPER: lambda f: (
         f"{f.key} reads {format_rate(f.reads)} blocks/s with {format_bytes(f.size)}: keeping it in the "
