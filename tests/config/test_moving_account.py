@@ -83,7 +83,7 @@ def test_another_server_is_not_trusted_like_the_first(engine: str) -> None:
         assert getattr(found, name) == usual[name].default, name
 
 
-LIMITS = {
+LIMITS: dict[str, dict[str, Any]] = {
     "postgresql": {"wal_mib": 512, "replica_queue_mib": 64, "lock_timeout": "200ms", "online_lock_timeout": "2s"},
     "sqlserver": {"replica_queue_mib": 64, "lock_timeout": "1s", "low_priority_minutes": 2},
     "oracle": {"log_used_percent": 40, "online_lock_timeout": "5s"},
