@@ -306,7 +306,7 @@ def test_outcomes_and_undone_moves_are_counted(tmp_path: Path) -> None:
         assert rows(exposition(watch.snapshot), "hotplace_moves_total")[("sim", "undone")] == len(moves) == 1
         before = text
         assert set(rows(before, "hotplace_undo_outcomes_total").values()) == {0.0}
-        site.observe(watch)
+        site.observe(watch, minutes=500)  # harm alone must last for eight hours
         (undone,) = watch.verify()
         text = exposition(watch.snapshot)
         assert undone.undo
