@@ -428,7 +428,7 @@ def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
 def test_the_catalog_of_zos_is_left_out() -> None:
     """And so are the directory and the work files."""
     for name in NAMES:
-        if name in {"z_storage_groups", "z_new_groups", "z_volumes", "z_work_databases"}:  # hold no object of the catalog
+        if name in {"z_storage_groups", "z_new_groups", "z_volumes", "z_work_databases"}:  # hold no objects
             continue
         if name == "z_index_groups":  # is asked about indexes that the other queries show
             assert "N.IXCREATOR <> 'SYSIBM'" in query(name, PACKAGE).text

@@ -223,13 +223,15 @@ def test_clones_of_zos_share_their_table_space() -> None:
 
 def zos(name: str, **space: Any) -> Double:
     """One table space of z/OS that is not partitioned, in the storage group SLOW."""
-    of = {"DBNAME": "DB", "NAME": name, "PARTITION": 0, "TYPE": " ", "MAXPARTITIONS": 0, "STORTYPE": "I",
-          "STORNAME": "SLOW", "TSNAME": name, "SPACE": 4096, "UPDATESTATSTIME": None, "INSTANCE": 1, **space}  # fmt: skip
+    of = {
+        "DBNAME": "DB", "NAME": name, "PARTITION": 0, "TYPE": " ", "MAXPARTITIONS": 0, "STORTYPE": "I",
+        "STORNAME": "SLOW", "TSNAME": name, "SPACE": 4096, "UPDATESTATSTIME": None, "INSTANCE": 1, **space,
+    }  # fmt: skip
     return Double({f"SYSIBM.{table}": [of] for table in ("SYSTABLESPACE", "SYSTABLEPART", "SYSTABLESPACESTATS")})
 
 
 def test_a_clone_moves_with_its_base() -> None:
-    """-STOP, -START and REORG are for base objects alone unless they say CLONE: both are sent, in IBM's order of words."""
+    """-STOP, -START and REORG are for base objects alone unless they say CLONE: both are sent, in IBM's order."""
     double = zos("TS")
     stats = double.rows["SYSIBM.SYSTABLESPACESTATS"]
     double.rows["SYSIBM.SYSTABLESPACESTATS"] = [*stats, {**stats[0], "INSTANCE": 2}]
@@ -239,8 +241,10 @@ def test_a_clone_moves_with_its_base() -> None:
     assert not isinstance(found, NoRoute)
     assert found[0].by_hand is not None
     text = "\n".join(found[0].by_hand.statements)
-    wanted = ("'-STOP DATABASE(DB) SPACENAM(TS)'", "'-STOP DATABASE(DB) SPACENAM(TS) CLONE'", "ALTER TABLESPACE",
-              "ACCESS(RW)'", "ACCESS(RW) CLONE'", "REORG TABLESPACE DB.TS SHRLEVEL", "REORG TABLESPACE DB.TS CLONE SHRLEVEL")  # fmt: skip
+    wanted = (
+        "'-STOP DATABASE(DB) SPACENAM(TS)'", "'-STOP DATABASE(DB) SPACENAM(TS) CLONE'", "ALTER TABLESPACE",
+        "ACCESS(RW)'", "ACCESS(RW) CLONE'", "REORG TABLESPACE DB.TS SHRLEVEL", "REORG TABLESPACE DB.TS CLONE SHRLEVEL",
+    )  # fmt: skip
     places = [text.index(each) for each in wanted]
     assert places == sorted(places)
 

@@ -253,8 +253,8 @@ class PlanOnlyConnector:
             found.append(
                 Finding.warning(
                     "no_statistics",
-                    f"{len(look.unlisted)} table spaces are not listed, as SYSIBM.SYSTABLESPACESTATS has no row of them, "
-                    f"among them {', '.join(look.unlisted[:FEW])}",
+                    f"{len(look.unlisted)} table spaces are not listed, as SYSIBM.SYSTABLESPACESTATS has no row of "
+                    f"them, among them {', '.join(look.unlisted[:FEW])}",
                     "Use them once, or run RUNSTATS or REORG: then Db2 writes the row of their size.",
                 )
             )

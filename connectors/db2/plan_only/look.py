@@ -7,9 +7,9 @@ each; the highest counts. Where SYSPARTITIONINDEXSTAT counts no physical reads, 
 upper bound.
 
 Bytes of Db2 for i (``bytes_by_object``, ``pools``) come from the disk units, as a preferred medium does not say where
-data is. ``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, even to an empty unit, and the units of
-a mirrored pair have one number: a unit counts once, by the row that says most of it. Spanning indexes come again with
-every partition, which DISTINCT in the query takes out.
+data is. ``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, even to an empty unit, and the units
+of a mirrored pair have one number: a unit counts once, by the row that says most of it. Spanning indexes come again
+with every partition, which DISTINCT in the query takes out.
 
 What a person runs to move a unit (``Seen.script``) is written by ``ibm_i`` and ``zos``; nothing of it is ever sent.
 
@@ -167,6 +167,11 @@ def pool_name(asp: int, *, fast: bool) -> str:
     return f"ASP{asp} {'SSD' if fast else 'HDD'}"
 
 
+def _pool_of(space: str) -> str:
+    """The ASP of one of its media, which nothing leaves: another ASP is another library."""
+    return space.rpartition(" ")[0]
+
+
 def space_of(at: ObjectResidency, known: Collection[str]) -> str:
     """Where an object is; one without bytes is on the disks of its ASP, or on its SSDs where it has no others."""
     slow = pool_name(at.asp, fast=False)
@@ -240,7 +245,7 @@ NO_NAME_OF_I = (
 )
 NO_SIZE_OF_ZOS = "has no size here (SPACE in {source} is NULL or negative), so room for it cannot be planned"
 NO_KIND_OF_ZOS = (
-    "is of a kind (by range, by growth, LOB) that is not known here (SYSIBM.SYSTABLESPACE.TYPE), and the wrong statement "
+    "is of a kind (by range, by growth, LOB) that is not known here (SYSIBM.SYSTABLESPACE.TYPE), and a wrong statement "
     "ends with -665, or its REORG fails"
 )
 Script = Callable[[str], ByHand | str]  # name of the target -> what a person runs, or why there is nothing
@@ -323,7 +328,7 @@ def _spaces_of_i(found: Sequence[DiskPool], units: Sequence[Seen]) -> tuple[Spac
     spaces = [
         Space(
             name=pool.name, path="", used_bytes=pool.capacity - pool.free, free_bytes=pool.free,
-            capacity_bytes=pool.capacity,
+            capacity_bytes=pool.capacity, domain=_pool_of(pool.name),
         )
         for pool in found
     ]  # fmt: skip
@@ -333,7 +338,12 @@ def _spaces_of_i(found: Sequence[DiskPool], units: Sequence[Seen]) -> tuple[Spac
     unknown = sorted(used.keys() - {space.name for space in spaces})
     return (
         *spaces,
-        *(Space(name=name, path="", used_bytes=used[name], free_bytes=None, capacity_bytes=None) for name in unknown),
+        *(
+            Space(
+                name=name, path="", used_bytes=used[name], free_bytes=None, capacity_bytes=None, domain=_pool_of(name)
+            )
+            for name in unknown
+        ),
     )
 
 
@@ -351,13 +361,13 @@ def _script(write: Callable[[Media], str], space: str, asp: Asp | None, why: str
         asp: of it.
         why: there is none.
     """
-    pool = space.rpartition(" ")[0]
+    pool = _pool_of(space)
 
     def by_hand(target: str) -> ByHand | str:
         there, back = (write("SSD" if name.endswith("SSD") else "ANY") for name in (target, space))
         if not (there and back):
             return why
-        if target.rpartition(" ")[0] != pool:
+        if _pool_of(target) != pool:
             return f"is in {pool}, and a preferred medium takes nothing to another ASP: save and restore do"
         if asp is None:
             return f"is in {pool}, all whose disk units are of one medium (QSYS2.SYSDISKSTAT)"

@@ -88,7 +88,7 @@ def move_table_space(of: TableSpacePart, source: str, target: str) -> ByHand | N
 
 
 def _instances(*, cloned: bool) -> tuple[str, ...]:
-    """Ends of the commands for each: without CLONE they are for the base objects alone, with it for those of the clone."""
+    """Ends of commands: without CLONE they are for the base objects alone, with it for those of the clone."""
     return ("", " CLONE") if cloned else ("",)
 
 
