@@ -14,7 +14,7 @@ from connectors.db2.mover import Db2Mover
 from connectors.db2.names import Key, Part, parse_key, whole_name, whole_of
 from connectors.db2.operations import TableHomes
 from connectors.db2.partitions import AgedPartitions, along_with, bundle_alone, read_partitions, route_by_hand
-from connectors.db2.restrictions import PARTITIONED
+from connectors.db2.restrictions import PARTITIONED, lacking_rights
 from connectors.db2.sampler import MonitorSampler
 from connectors.db2.sessions import ReadSession, Server, read_server
 from connectors.db2.settings import Db2Settings
@@ -104,6 +104,10 @@ class Db2Connector:
         whole = way == "table_space" or (way == "both" and bundle.wide)
         found = (self._space_route if whole else self._table_route)(bundle, to_space)
         return found if isinstance(found, NoRoute) else (found,)
+
+    def lacking_rights(self, route: Route) -> str:
+        """See ``restrictions``."""
+        return lacking_rights(self._session, route)
 
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
         """See ``containers``: hotplace moves files of DMS table spaces; a person moves paths of storage groups."""

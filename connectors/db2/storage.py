@@ -16,6 +16,7 @@ NEVER_TOUCHED = frozenset({"SYSCATSPACE", "SYSTOOLSPACE"})
 ALL_MEMBERS, ANY_MEMBER = -2, 0
 SYSTEM_MANAGED = "S"
 NO_LIMIT = -1
+DROP_PENDING = "DROP_PENDING"  # state of a path that takes no more
 Hosts = Mapping[int, str]  # by member
 
 
@@ -278,14 +279,15 @@ class _Live:
             paths_dropped=anywhere(10),
             reclaimable=anywhere(11),
             os_cached=any(row[12] is not None and int(row[12]) == 0 for row in states),  # inverted: 0 is cached
-            state=next((row[13] for row in states if row[13] != "NORMAL"), "NORMAL"),
-            mode=next((row[14] for row in states if row[14] != AT_REST), AT_REST),
+            state=next((row[13] for row in states if row[13] not in (None, "NORMAL")), "NORMAL"),
+            mode=next((row[14] for row in states if row[14] not in (None, AT_REST)), AT_REST),
             caching_tier=next((row[15] for row in states if row[15]), ""),
         )
 
 
 def _group(row: Row, paths: Sequence[Row], hosts: Hosts) -> StorageGroup:
     number, name, default, overhead, rate, datatag = row
+    staying = [path for path in paths if path[3] != DROP_PENDING]
     return StorageGroup(
         number=int(number),
         name=name,
@@ -294,7 +296,7 @@ def _group(row: Row, paths: Sequence[Row], hosts: Hosts) -> StorageGroup:
         read_rate=float(rate),
         datatag=int(datatag or 0),
         paths=tuple(sorted({str(path[2]) for path in paths})),
-        free_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[6] or 0)) for path in paths]),
+        free_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[6] or 0)) for path in staying]),
         total_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[5] or 0)) for path in paths]),
     )
 
