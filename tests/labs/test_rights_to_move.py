@@ -37,7 +37,7 @@ def mover(cluster: Cluster, dbname: str, cleanup: ExitStack) -> Iterator[Postgre
 
 
 def test_each_right_that_is_missing_is_named(cluster: Cluster, dbname: str, mover: PostgresqlConnector) -> None:
-    """Of tables, indexes and materialized views; what a group or PUBLIC gives counts; with all of them the move runs."""
+    """Of tables, indexes and materialized views; what a role or PUBLIC gives counts; with all of it a move runs."""
     keys = ("public.thing", "public.thing_pk", "public.things")
     routes = [route_to(mover, key, "fast") for key in keys]
     with cluster.session(dbname) as dba:
