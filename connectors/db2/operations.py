@@ -100,6 +100,18 @@ def swap_containers(space: str, add: Sequence[tuple[str, int]], drop: Sequence[s
     return f"ALTER TABLESPACE {identifier(space)} ADD ({added}) DROP ({dropped})"
 
 
+def on_partitions(space: str, word: str, clauses: Sequence[tuple[int, str]]) -> str:
+    """ADD or DROP of containers on several database partitions, each of which one statement may name once.
+
+    Args:
+        space: of DMS.
+        word: ADD or DROP.
+        clauses: number of each database partition, and its containers as they stand between the parentheses.
+    """
+    each = " ".join(f"{word} ({containers}) ON DBPARTITIONNUM ({number})" for number, containers in clauses)
+    return f"ALTER TABLESPACE {identifier(space)} {each}"
+
+
 def drop_container(space: str, path: str) -> str:
     """One file of a DMS table space out, its extents to the others."""
     return f"ALTER TABLESPACE {identifier(space)} DROP (FILE {literal(path)})"

@@ -71,7 +71,7 @@ INSTEAD = "move its table space instead"
 ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
 OF_KEYS = frozenset({"referenced", "references"})
 PARTITIONED = "partitioned"
-DROP_AND_ADD = "drop_and_add"  # Db2Settings.foreign_keys
+DROP_AND_ADD, BY_A_PERSON = "drop_and_add", "by_hand"  # Db2Settings.foreign_keys
 SHOWN = 5  # names in one sentence
 _NO_TABLES = {
     "S": "a materialized query table; drop and create it in the target",
@@ -181,7 +181,7 @@ def _of_condition(table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:
-    by_hand = f" (or `foreign_keys: {DROP_AND_ADD}`)"
+    by_hand = f" (or `foreign_keys: {DROP_AND_ADD}`, or `{BY_A_PERSON}` for a file that a person runs)"
     by_hand += f". By hand: {without_foreign_keys(table.foreign_keys)}" if table.foreign_keys else ""
     keys = f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}{by_hand}"
     yield table.referred_by > 0, "referenced", keys

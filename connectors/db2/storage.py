@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePosixPath
 from types import MappingProxyType
+from typing import NamedTuple
 
 from connectors.db2.sessions import ReadSession, Row
 
@@ -18,6 +19,15 @@ SYSTEM_MANAGED = "S"
 NO_LIMIT = -1
 DROP_PENDING = "DROP_PENDING"  # state of a path that takes no more
 Hosts = Mapping[int, str]  # by member
+
+
+class OwnContainer(NamedTuple):
+    """A container of a table space of DMS, on one member."""
+
+    member: int
+    kind: str  # FILE or DEVICE
+    path: str
+    pages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +62,7 @@ class TableSpace:
     top_page: int = 0  # the high-water mark, of the member where it is highest
     partition_group: str = ""  # database partition group
     max_bytes: int | None = None  # that it may grow to; None: as far as its storage goes
+    own: tuple[OwnContainer, ...] = ()  # its containers with the member of each
 
     @property
     def system_managed(self) -> bool:
@@ -233,6 +244,12 @@ def _space(
         top_page=max((int(state[16] or 0) for state in states), default=0),
         partition_group=partition_group or "",
         max_bytes=_limit(states, shared=shared),
+        own=tuple(
+            OwnContainer(
+                int(c[1] or 0), "FILE" if str(c[4]).startswith("FILE") else "DEVICE", str(c[3]), int(c[5] or 0)
+            )
+            for c in sorted(containers, key=lambda each: (int(each[1] or 0), int(each[2] or 0)))
+        ),
     )
 
 
