@@ -231,6 +231,7 @@ USE_GROUP, CONVERT = "db2.use_storage_group", "db2.convert_to_automatic"
 REBALANCE, RESUME = "db2.rebalance", "db2.resume_rebalance"
 CHANGE_CONTAINERS = "db2.change_containers"
 ADD_PARTITION = "db2.add_partition"
+CREATE_GROUP, DROP_GROUP = "db2.create_storage_group", "db2.drop_storage_group"
 DROP_KEY, ADD_KEY = "db2.drop_foreign_key", "db2.add_foreign_key"
 _SPACE_CHANGES = frozenset({USE_GROUP, CONVERT, REBALANCE, RESUME, CHANGE_CONTAINERS})
 

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from connectors.db2.names import identifier, literal, parse_key, readable
-from connectors.db2.operations import change_of, first_phase
+from connectors.db2.operations import CREATE_GROUP, DROP_GROUP, change_of, first_phase
 from connectors.db2.sessions import STANDARD, ReadSession, Server
 from connectors.db2.tables import LOAD_RUNS, MADE_BY_SERVER, ForeignKey, IndexFacts, TableFacts
 from connectors.model.moves import Kept, Route
@@ -335,7 +335,8 @@ def _properties(index: IndexFacts) -> str:
 
 
 MOVES_TABLES = frozenset({"SQLADM", "DBADM"})  # ADMIN_MOVE_TABLE wants one of them
-ALTERS_SPACES = frozenset({"SYSCTRL", "SYSADM"})  # ALTER TABLESPACE likewise
+ALTERS_SPACES = frozenset({"SYSCTRL", "SYSADM"})  # ALTER TABLESPACE likewise, and storage groups
+GROUP_CHANGES = frozenset({CREATE_GROUP, DROP_GROUP})
 USES_ALL = frozenset({"DBADM", "SYSCTRL", "SYSADM"})  # need no USE of a table space
 
 
@@ -353,7 +354,8 @@ def lacking_rights(session: ReadSession, route: Route) -> str:
         return ""  # it may have every one
     held, first = {str(row[0]) for row in rows}, first_phase(route.steps)
     missing = []
-    if any(change_of(step) is not None for step in route.steps) and not held & ALTERS_SPACES:
+    groups = {step.operation.name for step in route.steps if step.operation is not None} & GROUP_CHANGES
+    if (groups or any(change_of(step) is not None for step in route.steps)) and not held & ALTERS_SPACES:
         missing.append("SYSCTRL, a group of the instance")
     if first is not None:
         missing += ["SQLADM"] * (not held & MOVES_TABLES) + ["CREATETAB"] * (not held & {"CREATETAB", "DBADM"})

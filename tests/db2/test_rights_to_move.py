@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from connectors.model.moves import Route
+from connectors.model.new_space import WantedSpace
 from tests.contract.asking import route_to
 from tests.db2.conftest import Connect
 from tests.db2.life import KEY, SCHEMA, TABLE, Life
 from tests.labs.db2.client import Db2, running_db2
-from tests.labs.db2.server import FAST, LOOKER, MOVER, SLOW, TS_FAST, TS_SLOW
+from tests.labs.db2.server import ADMIN, FAST, LOOKER, MOVER, SLOW, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 LACKS = "the account that moves lacks "
@@ -59,6 +60,17 @@ def test_emulated_server_rule_30_authorities_of_a_table_space(lab: Any, connect:
     lab.grant(LOOKER.authid, "DBADM")
     assert connect(LOOKER).lacking_rights(route) == f"{LACKS}SYSCTRL, a group of the instance"
     assert connect().lacking_rights(route) == ""
+
+
+def test_a_storage_group_is_made_by_who_may(lab: Any, connect: Connect) -> None:
+    """CREATE STOGROUP takes the same: without it the space is made by hand."""
+    assert lab.tables(SCHEMA) == [TABLE]
+    wanted = WantedSpace(name="NEWFAST", location="/db2/newfast")
+    made = [connect(user, move_by="both").routes_new_space(wanted, moves=True).answer for user in (MOVER, ADMIN)]
+    assert [isinstance(each, Route) and each.by_hand is not None for each in made] == [True, False]
+    plain = connect(MOVER, move_by="both").routes_new_space(wanted, moves=False).answer
+    assert isinstance(plain, Route)
+    assert plain.by_hand is None
 
 
 def test_unreadable_authorities_are_not_missing(lab: Any, connect: Connect) -> None:
