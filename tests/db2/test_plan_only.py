@@ -506,6 +506,8 @@ def test_a_view_that_is_missing_is_a_finding() -> None:
     assert len(connector.catalog().units) == 0
     missing = [f.sentence for f in connector.doctor() if f.code == "source_missing"]
     assert len(missing) == 7
+    remedies = {str(found.remedy) for found in connector.doctor() if found.code == "source_missing"}
+    assert all("db2-zos-observe.sql" in remedy for remedy in remedies)
 
 
 def test_the_engine_makes_the_adapter(tmp_path: Path) -> None:

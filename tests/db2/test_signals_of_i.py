@@ -275,7 +275,7 @@ def test_spaces_of_zos_without_statistics_are_named() -> None:
     connector = connector_over(Platform.ZOS, double)
     said = [finding.sentence for finding in connector.doctor() if finding.code == "no_statistics"]
     assert len(said) == 1
-    assert said[0].endswith("among them DB.QUIET")
+    assert said[0].endswith("1 table space(s); no list shows them: DB.QUIET")
 
 
 def test_work_files_of_a_data_sharing_group_are_left_out() -> None:

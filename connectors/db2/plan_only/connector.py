@@ -58,6 +58,10 @@ NOTES = {
     ),
 }
 LOCK_SECONDS = 5.0  # IBM says "seconds" of IBM i with newer PTFs; of z/OS, what -STOP waits is not known
+NOT_SHOWN = {
+    of: f"No such view, or this login may not read it; see {script} (hotplace deploy privileges --engine db2)."
+    for of, script in ((Platform.I, "db2-i-observe.sql"), (Platform.ZOS, "db2-zos-observe.sql"))
+}
 FEW = 5  # names in a sentence that would be long
 LOCKED = {Platform.I: Locked.BRIEFLY, Platform.ZOS: Locked.WRITES}
 
@@ -253,13 +257,14 @@ class PlanOnlyConnector:
             found.append(
                 Finding.warning(
                     "no_statistics",
-                    f"{len(look.unlisted)} table spaces are not listed, as SYSIBM.SYSTABLESPACESTATS has no row of "
-                    f"them, among them {', '.join(look.unlisted[:FEW])}",
+                    f"SYSIBM.SYSTABLESPACESTATS has no row of {len(look.unlisted)} table space(s); no list shows "
+                    "them: "
+                    f"{', '.join(look.unlisted[:FEW])}{', ...' if len(look.unlisted) > FEW else ''}",
                     "Use them once, or run RUNSTATS or REORG: then Db2 writes the row of their size.",
                 )
             )
         found += [
-            Finding.warning("source_missing", f"{name}: {error}", error.advice)
+            Finding.warning("source_missing", f"{name}: {error}", NOT_SHOWN[self._platform])
             for name, error in self._session.missing.items()
         ]
         return tuple(found)
