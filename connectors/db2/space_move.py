@@ -138,14 +138,15 @@ def _refusal(
 
 def _of_target(storage: ServerStorage, space: TableSpace, target: str) -> tuple[tuple[bool, str, str], ...]:
     group, folder = storage.groups.get(target), storage.folders.get(target)
+    hidden = group is None and any(each.group == target for each in storage.spaces.values())
     return (
         (
-            group is None and folder is None,
+            group is None and folder is None and not hidden,
             "no_space",
             f"there is no storage group {target}, and the configuration names no folder so",
         ),
         (
-            group is not None and not group.paths,
+            hidden or (group is not None and not group.paths),
             "paths_hidden",
             f"the paths of {target} cannot be read, so the end of the move could not be seen; see doctor",
         ),
@@ -215,7 +216,7 @@ def _swapped_by_hand(route: Route, space: TableSpace, folder: str, server: Insta
     because = (
         f"the containers of {space.name} are named for each database partition (ON DBPARTITIONNUM)"
         if several
-        else f"{space.name} has devices, which hotplace neither takes nor gives back"
+        else f"{space.name} has devices, and whose they are is not seen"
     )
     change = StorageChange(space.name, add=tuple(each.path for each in new), drop=space.containers)
     step = replace(route.steps[0], sql=_exchange(space, *there, several=several)[0], operation=change.as_operation())

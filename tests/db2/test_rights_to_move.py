@@ -15,7 +15,7 @@ from tests.contract.asking import route_to
 from tests.db2.conftest import Connect
 from tests.db2.life import KEY, SCHEMA, TABLE, Life
 from tests.labs.db2.client import Db2, running_db2
-from tests.labs.db2.server import ADMIN, FAST, LOOKER, MOVER, SLOW, TS_FAST, TS_SLOW
+from tests.labs.db2.server import ADMIN, FAST, LOOKER, MOVER, NARROW, SLOW, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 LACKS = "the account that moves lacks "
@@ -93,3 +93,13 @@ def test_the_plan_leaves_it_to_a_person(lab: Any, db2: Db2, tmp_path: Path) -> N
     assert move["by_hand"]["because"].startswith(f"{LACKS}SQLADM and CREATETAB")
     assert "CALL SYSPROC.ADMIN_MOVE_TABLE(" in path.read_text(encoding="utf-8")
     assert lab.tables(SCHEMA) == [TABLE]
+
+
+def test_storage_groups_that_may_not_be_read_have_no_room(lab: Any, connect: Connect) -> None:
+    """SYSCAT.STOGROUPS is hidden: SGNAME tells the group of each table space, and nothing tells its room."""
+    assert lab.tables(SCHEMA) == [TABLE]
+    catalog = connect(NARROW, move_by="both").catalog()
+    spaces = {space.name: space for space in catalog.spaces}
+    assert {SLOW, FAST} <= spaces.keys()
+    assert spaces[SLOW].free_bytes is None
+    assert catalog.spaces[int(catalog.units.space[list(catalog.units.key).index(KEY)])].name == SLOW

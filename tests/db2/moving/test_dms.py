@@ -94,6 +94,14 @@ def test_what_does_not_go(target: str, of: TableSpace, instance: Instance, code:
     assert found.code == code
 
 
+def test_a_group_that_is_hidden_is_not_said_to_be_missing() -> None:
+    """Without SYSCAT.STOGROUPS a table space still names its group, whose paths cannot be read."""
+    there = ServerStorage({4: DMS, 5: space(number=5, name="TS_FAST", group="FAST")}, {}, {})
+    found = space_route(there, DMS, replace(bundle(), space="HDD_FILES"), "FAST", SETTINGS, Instance())
+    assert isinstance(found, NoRoute)
+    assert found.code == "paths_hidden"
+
+
 def with_own(*own: OwnContainer, only_files: bool = True) -> TableSpace:
     """A table space of DMS with these containers."""
     pages = {each.path: each.pages for each in own}
