@@ -74,6 +74,9 @@ def test_nothing_leaves_its_domain() -> None:
     plan = in_domains(*hot, IDLE[0], room=full)
     assert {(move.key, move.to_space) for move in plan.moves} == {("hot_a", "a"), ("hot_b", "b"), ("idle_a", "slow_a")}
     assert in_domains(hot[0], room={**room, "a": 0}).moves == ()
+    plan = in_domains(*hot, replace(hot[0], key="also_hot_a"), room=room)
+    assert len(plan.moves) == 2
+    assert plan.gap_ratio == pytest.approx(0, abs=1e-6)  # room of another domain is no room that the bound counts on
 
 
 def test_many_units_of_two_domains_all_find_their_own() -> None:
