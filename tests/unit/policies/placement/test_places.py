@@ -11,6 +11,7 @@ from policies.model.plan import Plan
 from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
 from policies.placement.placement_state import MOST_OF_A_TIER, Place, place_of_spaces, places_of
+from policies.placement.verdicts import explain_verdict
 from tests.unit.policies.referee import carried_out
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 
@@ -77,6 +78,19 @@ def test_nothing_leaves_its_domain() -> None:
     plan = in_domains(*hot, replace(hot[0], key="also_hot_a"), room=room)
     assert len(plan.moves) == 2
     assert plan.gap_ratio == pytest.approx(0, abs=1e-6)  # room of another domain is no room that the bound counts on
+
+
+def test_the_room_that_is_left_is_that_of_its_domain() -> None:
+    """What does not fit is not told of room where it cannot go."""
+    tiers = (("ssd", SSD, ("a", "b")), ("hdd", HDD, ("slow_a", "slow_b")))
+    situation = Site(room={"a": 0, "b": 900 * GIB, "slow_a": 10**15, "slow_b": 10**15}, tiers=tiers).situation(
+        (replace(HOT, space="slow_a"),)
+    )
+    spaces = tuple(replace(space, domain=space.name[-1]) for space in situation.spaces)
+    situation = replace(situation, spaces=spaces)
+    said = explain_verdict(situation, make_plan(situation, NO_HEAD_ROOM), 0, NO_HEAD_ROOM)
+    assert "900" not in said
+    assert "ssd has 0 B left" in said
 
 
 def test_many_units_of_two_domains_all_find_their_own() -> None:
