@@ -87,6 +87,7 @@ class Effect:
     hours_known: bool  # whether the same hours of the day were seen before
     times: float = math.inf  # that noise as long as it lasts was seen before; inf: that was not looked at
     times_after: float = math.inf  # and after
+    seconds_after: float = math.inf  # that were measured after; inf: that was not looked at
     greatest_rise: float = 0.0  # of the logarithm, over as long a time without a move
     beside: Effect | None = None  # beyond what reads of what did not move show as well; None: not known
     half: Effect | None = None  # over the first half of the time after, where the whole would be harm by itself
@@ -169,6 +170,7 @@ def estimate(
         freedom=max(1.0, min(effect.freedom, noise.times - 1.0)),
         times=noise.times,
         times_after=now / noise.lasts_seconds,
+        seconds_after=now,
         greatest_rise=noise.greatest_rise(now),
     )
 
@@ -281,6 +283,13 @@ PLACEBO = 2.0
 # Where no control is known, harm must be there in the first half of the time after as well: moves hurt from the start,
 # a neighbour comes when it comes.
 HALF_SURE = 0.99
+# And it must have lasted longer than a backup, a scrub or a neighbour's load usually does: what comes once a week was
+# not in the days before. What is worse by more than these usually bring is said at once.
+ALONE_SECONDS = 8 * 3600.0
+MUCH = 0.5
+# Of a rise, what must go beyond the control's: the control may be slowed down by less than the rest, since some of its
+# reads are served elsewhere, and then a part of a neighbour's load looks like harm.
+OWN_PART = 0.5
 LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
 
 
@@ -299,11 +308,14 @@ def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
 
 def _is_harm(effect: Effect, *, last: bool) -> bool:
     """Whether a rise of the wait for the same work is sure by itself, and not shown as well by what did not move."""
-    if effect.beside is not None and effect.beside.change < LEAST_CHANGE:
+    if effect.beside is not None and not _is_own(effect, effect.beside):
         # A neighbour whose load comes and goes is no noise of a steady kind: of three days, four or five of its spells
         # are known, and a time with two more looks like harm. Statements that read nothing of what moved have the same.
         return False
     if effect.half is not None and effect.half.ends(HALF_SURE)[0] <= 0:
+        return False
+    alone = effect.beside is None and effect.seconds_after < ALONE_SECONDS and not last
+    if alone and effect.ends(SURE)[0] < MUCH:
         return False
     each = SURE if effect.beside is None else SURE_OF_TWO
     low, _ = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else each)
@@ -319,7 +331,18 @@ def is_harm_beside(effect: Effect) -> bool:
     beside = effect.beside
     if beside is None or effect.log_change <= 0:
         return False
-    return beside.ends(SURE_OF_TWO)[0] > 0 and beside.change >= LEAST_CHANGE and is_no_noise(beside)
+    return beside.ends(SURE_OF_TWO)[0] > 0 and _is_own(effect, beside) and is_no_noise(beside)
+
+
+def _is_own(effect: Effect, beside: Effect) -> bool:
+    """Whether enough of a rise goes beyond what the control shows as well."""
+    return beside.change >= LEAST_CHANGE and not is_shared(effect)
+
+
+def is_shared(effect: Effect) -> bool:
+    """Whether a control shows most of a rise as well."""
+    beside, rise = effect.beside, effect.log_change
+    return beside is not None and rise > 0 and beside.log_change < OWN_PART * rise
 
 
 def is_no_noise(effect: Effect) -> bool:

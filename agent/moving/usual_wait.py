@@ -107,19 +107,20 @@ class Evidence:
 class UsualWait:
     """The wait per operation as it was, by a handful of queues."""
 
-    def __init__(self, before: Evidence, block: int) -> None:
+    def __init__(self, before: Evidence, block: int, least_days: float = LEAST_DAY) -> None:
         """Fit it.
 
         Args:
             before: the intervals.
             block: intervals within which noise lasts.
+            least_days: that must have been seen before the hour of the day counts.
         """
         self._before, self._block = before, block
         self._middle = float(np.average(before.load, weights=before.expected))
         self._shares = {
             name: float(np.average(getattr(before, name), weights=before.expected)) for name in ("moved", "elsewhere")
         }
-        self.knows_hours = float(before.at[-1] - before.at[0]) >= LEAST_DAY * DAY
+        self.knows_hours = float(before.at[-1] - before.at[0]) >= least_days * DAY
         self._weight = before.expected / before.expected.mean()
         self._y = np.log(before.waited / before.expected)
         self._queues = [(used, servers) for servers in SERVERS for used in UTILISATIONS]

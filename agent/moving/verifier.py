@@ -21,7 +21,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import decision_of_proposal
 from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
-from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, is_harm_beside, verdict_of
+from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, LEAST_CHANGE, Effect, is_harm_beside, is_shared, verdict_of
 from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import decision_from_arrays
 from agent.planning.situation import rows_of_keys
@@ -127,6 +127,7 @@ def _unknown(whole: WorkForecast, why_not: str) -> WorkForecast:
 MINIMUM_WINDOW_SECONDS = 5.0
 NOTED_OUTSIDE = 0.05  # of the work after, done at loads not seen before: a verdict names it
 OF_HOURS = "means of hours: another agent watched for a part of the time, and its samples are on its machine"
+SHARED = "most of the rise is shown as well by statements that read nothing of what moved"
 OF_SPLITS = "the same work is the same transactions: reads that a split adds to them count as its cost"
 BY_CONTROL = "compared with statements that read nothing of what moved, which shows what the device itself did"
 LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
@@ -242,6 +243,8 @@ def _evidence_words(
         yield what_it_rests_on(effect, joint_share)
     if by_control:
         yield BY_CONTROL
+    if effect is not None and effect.change >= LEAST_CHANGE and is_shared(effect):
+        yield SHARED
     if effect is not None and split:
         yield OF_SPLITS
     if by_hour:

@@ -247,8 +247,9 @@ LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transacti
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
 MOST_TAKEN = 0.95  # of a tier by the background
-# Of the processors, what other programs may keep: a scheduler that shares fairly leaves k of them k / (N + k) beside N
-# sessions that are ready to run, half where they are as many.
+# Of the processors, what other programs may keep beside a server that has work for all of them. Linux's fair scheduler
+# runs each ready task at 1 / nr_running of the whole (sched-design-CFS), so that k others keep k / (N + k) beside N
+# sessions: half where they are as many. That they are no more is an assumption; no counter shows how many are ready.
 MOST_CONTESTED = 0.5
 MOST_CARRIED = 0.9  # of a wait: what is left is the devices', which a read always uses
 # Rows by tier: of seconds per second at the speeds that are believed, and of bytes a second.
@@ -396,7 +397,8 @@ def contested_processors(database: DatabaseDemand) -> float:
     """Processors for which the server competes with other programs, 0 where these are not counted.
 
     How far they give way is not known, from wholly (idle priority, control groups of small weight) to not at all: the
-    forecast takes half of what they use now. A server that has work for all processors gets half of them at least.
+    forecast takes half of what they use now. A server that has work for all processors gets half of them, unless more
+    of the others' tasks than of its sessions are ready to run.
     """
     others = database.others_processor
     return min(others, MOST_CONTESTED * database.processors) if others > 0 and database.processors > 0 else 0.0

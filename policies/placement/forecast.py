@@ -70,8 +70,11 @@ POPULATION_ERROR = 0.05
 # Of the processor time of a transaction: other programs, caches and a clock that slows down make it differ; and the
 # formula for several processors is off by about as much where they are the bottleneck.
 PROCESSOR_ERROR = 0.05
-# Of it for each share of the processors that other programs take: they evict its caches, and one on the other half of a
-# core takes up to half of its speed. Not fitted: neither load that the model was calibrated on is bound by processors.
+# Of it for each share of the processors that other programs take. Two threads on one core do 1.3 times the work of one
+# (Intel, How to Determine the Effectiveness of Hyper-Threading Technology with an Application, 2011), so that each
+# takes 1.5 times as long: as much as a 90 % interval reaches where others take half of the processors, the other half
+# of each core at worst. Caches that they evict are not counted apart. Not fitted: neither load that the model was
+# calibrated on is bound by processors.
 CONTESTED_ERROR = 0.5
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)

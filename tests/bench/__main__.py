@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -54,6 +55,7 @@ SMALL_TOO = (
     "fleet",
     "fault_simulation",
 )  # have a small version: measurements(quick=True)
+SMALL_MATRICES = ("verify",)  # that several threads only slow down, here to less than half
 TRACES = "traces"  # plays recorded loads, which are not kept here: run only where --traces says where they are
 MODULES = (
     "policy",
@@ -106,7 +108,8 @@ def _run(names: Sequence[str], traces: Path | None, *, quick: bool) -> int:
         print(f"{name} ... {about}", file=sys.stderr, flush=True)
         command = [sys.executable, "-m", "tests.bench", "--inside", *(["--quick"] if quick else []), name]
         command += ["--traces", str(traces)] if name == TRACES else []
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        threads = {"OPENBLAS_NUM_THREADS": "1"} if name in SMALL_MATRICES else {}
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, **threads})
         if done.returncode:
             failed.append(name)
         else:

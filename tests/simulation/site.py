@@ -17,6 +17,7 @@ from agent.ledger.store.opening import BUSY_SECONDS
 from agent.model.approvals import NONE, Conditions
 from agent.moving.progress import MoveEvent
 from agent.service.watch import Watch
+from connectors.simulated.connector import SimulatedConnector
 from connectors.simulated.world import World, content_of, restore, shared_world
 from tests.virtual_clock import VirtualClock
 
@@ -85,16 +86,17 @@ databases:
         }
 
     @contextmanager
-    def agent(self) -> Iterator[tuple[Watch, Ledger]]:
-        """One agent's life. A crash (any exception) ends it without a word to the ledger."""
+    def agent(self, connector: SimulatedConnector | None = None) -> Iterator[tuple[Watch, Ledger]]:
+        """One agent's life, over a connector of its own or that one. A crash ends it without a word to the ledger."""
         config = self.config
         rule = ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
         ledger = Ledger.open(
             config.ledger.place, self.clock, anchors=config.ledger.anchors, rule=rule, busy_seconds=self.busy_seconds
         )
         watch = Watch(
-            config.database(), ledger, self.clock, level=config.level, dry_run=config.dry_run, listener=self._hear
-        )
+            config.database(), ledger, self.clock, level=config.level, dry_run=config.dry_run, listener=self._hear,
+            connector=connector,
+        )  # fmt: skip
         try:
             yield watch, ledger
             watch.close()

@@ -9,22 +9,31 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistorySettings, ProposalRow
 from agent.model.approvals import LockClass, StandingRule
-from agent.model.outcomes import OutcomeVerdict
+from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal
 from agent.model.signed_documents import RULE_NAMESPACE
 from agent.model.states import MoveState, ProposalState
 from agent.planning.routing import derives
 from agent.service.jobs import Jobs
+from agent.service.notifier import hurt_proposals
 from agent.service.watch import Watch
 from connectors.model.moves import Step
+from connectors.model.observation import Sample
+from connectors.simulated.connector import SimulatedConnector
+from connectors.simulated.language import qualify
+from connectors.simulated.world import World
+from policies.model.settings import Pin
 from tests.keys import Person
 from tests.simulation.site import MINUTE, Site
 from tests.unit.samples import an_outcome
+
+SEEN_MINUTES = 80  # after a move whose outcome is judged, at most: no more was seen before
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +140,62 @@ def test_what_hurt_stops_the_next_one(site: Site, anna: Person) -> None:
         assert watch.approve_by_rules() == ()
         assert ledger.proposals.row(again).state is ProposalState.PROPOSED
         assert ledger.rules.row(number).reason == f"proposal {row.id} hurt"
+
+
+class NeighbourOnDisk(SimulatedConnector):
+    """A disk whose read times fluctuate and that others slow down; what moves changes nothing on it."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.slower = 1.0
+        self._random = np.random.default_rng(1)
+        self._reads, self._waited = 0.0, 0.0
+
+    def sample(self) -> Sample:
+        """Counters of the world, with waits of this disk."""
+        sample = super().sample()
+        reads = sample.database["reads"]
+        self._waited += (reads - self._reads) * 0.005 * self.slower * float(np.exp(self._random.normal(0, 0.4)))
+        self._reads = reads
+        return replace(sample, database={**sample.database, "read_seconds": self._waited})
+
+
+@pytest.mark.parametrize(
+    ("slower_after", "verdict"), [(0, OutcomeVerdict.HURT), (SEEN_MINUTES // 2 + 10, OutcomeVerdict.CANNOT_TELL)]
+)
+def test_a_neighbour_that_comes_later_closes_no_rule(
+    tmp_path: Path, anna: Person, slower_after: int, verdict: OutcomeVerdict
+) -> None:
+    """Six times the wait from the start is harm; in the second half alone it proposes no undo and sends no notice.
+
+    No statements are known here that could tell a neighbour from the moves.
+    """
+    allowed = tmp_path / "allowed_signers"
+    allowed.write_text(anna.line)
+    site = Site(tmp_path, level="auto", signers=allowed, policy="maximum_moves: 3")
+    connector = NeighbourOnDisk(site.world)
+    with site.agent(connector) as (watch, ledger):
+        number = open_rule(watch, ledger, anna)
+        for name in ("orders*", "products*", "customers", "documents*", "events", "measurements*"):
+            # What is left is hardly read, so that the load stays as it is.
+            ledger.pins.pin("sim", qualify("shop", name), Pin.NEVER, who="ann", reason="", until=None)
+        site.observe(watch, SEEN_MINUTES - 3)
+        row = plan(site, watch, ledger)
+        assert {each.state for each in watch.act()} == {MoveState.PLACED}
+        outcomes: list[Outcome] = []
+        for minute in range(SEEN_MINUTES + 10):
+            connector.slower = 6.0 if minute >= slower_after else 1.0
+            site.clock.sleep(MINUTE)
+            watch.sample()
+            if outcomes := list(watch.verify()):
+                break
+        assert [each.verdict for each in outcomes] == [verdict]
+        assert outcomes[0].change > 1.0, "as a whole it has doubled at least"
+        is_hurt = verdict is OutcomeVerdict.HURT
+        undos = [each for each in ledger.proposals.rows(database="sim") if each.proposal.moves[0].undoes is not None]
+        assert bool(undos) is is_hurt
+        assert ledger.rules.row(number).reason == (f"proposal {row.id} hurt" if is_hurt else "")
+        assert bool(hurt_proposals(ledger, "sim", site.clock.now())) is is_hurt
 
 
 def test_its_moves_begin_in_its_window(site: Site, anna: Person) -> None:

@@ -13,7 +13,7 @@ import pytest
 from agent.model.outcomes import OutcomeVerdict, StatementInterval
 from agent.moving.control import LEAST_INTERVALS, LEAST_READS, Control, UnitReads, find_control
 from agent.moving.effect import verdict_of
-from agent.moving.verifier import BY_CONTROL, measure
+from agent.moving.verifier import BY_CONTROL, SHARED, measure
 from connectors.model.observation import F64
 from tests.bench.verify import judge
 from tests.bench.verify_worlds import make_case
@@ -171,9 +171,20 @@ def test_a_rise_that_a_control_shows_as_well_is_no_harm() -> None:
     assert verdict_of(replace(risen, beside=an_effect(0.15, error=0.1))) is OutcomeVerdict.HURT, "not sure, but there"
 
 
+@pytest.mark.parametrize(("beyond", "verdict"), [(0.09, OutcomeVerdict.CANNOT_TELL), (0.11, OutcomeVerdict.HURT)])
+def test_half_of_a_rise_must_go_beyond_the_control(beyond: float, verdict: OutcomeVerdict) -> None:
+    """It may be slowed down by less than the rest, and then a part of a neighbour's load is sure to look like harm."""
+    risen = an_effect(0.2, error=0.01)
+    assert verdict_of(replace(risen, beside=an_effect(beyond, error=0.001))) is verdict
+    assert verdict_of(replace(an_effect(0.2, error=0.2), beside=an_effect(beyond, error=0.001))) is verdict
+    effect = replace(risen, beside=an_effect(beyond, error=0.001))
+    outcome = measure(PROPOSAL, demand(40.0), demand(44.0), 60.0, effect=effect)
+    assert (SHARED in outcome.rests_on) is (verdict is OutcomeVerdict.CANNOT_TELL), "who reads it learns why"
+
+
 @pytest.mark.parametrize(("effect", "hurt"), [("none", 0), ("spill", 0), ("helped", 0), ("hurt much", 2)])
 def test_noise_of_hours_beside_a_control(effect: str, hurt: int) -> None:
     """A fifth more wait is found; no good move is called hurt because it relieved the device of the others."""
     generator = np.random.default_rng(11)
-    judged = [judge(make_case(generator, effect, "noise of 3 h", days=2), seed, control=True) for seed in range(2)]
+    judged = [judge(make_case(generator, effect, "neighbours 3 h", days=2), seed, control=True) for seed in range(2)]
     assert [each.verdict for each in judged].count(OutcomeVerdict.HURT) == hurt

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from connectors.model.formatting import format_bytes, format_rate
 from connectors.model.observation import DatabaseDemand, Role, RoleFigures
-from policies.model.confidence import Foretold, PastForecast
+from policies.evidence.queueing import MOST_CONTESTED, contested_processors
+from policies.model.confidence import Foretold, PastForecast, spread
 from policies.model.plan import Situation
 from policies.model.settings import PolicySettings, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
-from policies.placement.forecast import forecast, forecast_plan, tiers_after
+from policies.placement.forecast import CONTESTED_ERROR, forecast, forecast_plan, tiers_after
 from policies.placement.forecast_figures import Forecast
 from tests.unit.policies.situations import BARE, HDD, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
@@ -276,6 +277,28 @@ def test_other_programs_may_give_way_or_not() -> None:
     assert "other programs take 1 of 2 processors, and may give way" in shared.assumed
     hardly = placed(two_equals(replace(two, others_processor=0.02)), 0, 0)
     assert hardly.assumed == whole.assumed
+
+
+@pytest.mark.parametrize(
+    ("others", "kept"), [(math.nan, 0.0), (0.0, 0.0), (0.6, 0.6), (2.0, 2.0), (3.5, 2.0), (4.0, 2.0)]
+)
+def test_other_programs_keep_what_they_take_up_to_a_fair_half(others: float, kept: float) -> None:
+    """Of four processors; as many ready tasks of theirs as sessions of the server get k / (N + k) of them, half."""
+    four = replace(measured(), processor=0.4, processors=4.0, others_processor=others)
+    assert contested_processors(four) == kept
+    sessions = others_tasks = 8
+    assert others_tasks / (sessions + others_tasks) == MOST_CONTESTED
+
+
+def test_beside_others_on_half_of_the_processors_computing_takes_up_to_one_and_a_half_times_as_long() -> None:
+    """As each of two threads of one core does, which together do 1.3 times the work of one; alone it hardly differs."""
+    at_most = math.exp(CONTESTED_ERROR * MOST_CONTESTED * spread(0.90))
+    assert at_most == pytest.approx(2 / 1.3, rel=0.03)
+    # A server that does nothing else but compute: so many fewer are its transactions.
+    busy = replace(measured(read_wait=0.08), processor=7.9, processors=8.0, population=8.0)
+    beside, alone = (placed(two_equals(each), 1, 1) for each in (replace(busy, others_processor=4.0), busy))
+    assert beside.transactions / beside.interval.low == pytest.approx(at_most, rel=0.05)
+    assert alone.transactions / alone.interval.low < 1.15
 
 
 def test_clients_of_a_pool_are_not_modelled_unless_work_arrives_independently() -> None:
