@@ -232,13 +232,13 @@ def _swapped_by_hand(route: Route, space: TableSpace, folder: str, server: Insta
 def _exchange(space: TableSpace, add: OwnContainers, drop: OwnContainers, *, several: bool) -> tuple[str, ...]:
     """Containers in and others out: in one statement, or where there are several database partitions in three."""
     if not several:
-        text = f"ALTER TABLESPACE {identifier(space.name)} ADD ({_listed(add, pages=True)}) DROP ({_listed(drop)})"
+        text = f"ALTER TABLESPACE {identifier(space.name)} ADD ({_container_list(add, pages=True)}) DROP ({_container_list(drop)})"
         return (CLP.statement(text),)
     members = sorted({each.member for each in (*add, *drop)})
 
     def of(word: str, which: OwnContainers, *, pages: bool) -> str:
         by_member = ((number, [each for each in which if each.member == number]) for number in members)
-        clauses = [(number, _listed(mine, pages=pages)) for number, mine in by_member if mine]
+        clauses = [(number, _container_list(mine, pages=pages)) for number, mine in by_member if mine]
         return CLP.statement(on_partitions(space.name, word, clauses))
 
     return (
@@ -250,7 +250,7 @@ def _exchange(space: TableSpace, add: OwnContainers, drop: OwnContainers, *, sev
     )
 
 
-def _listed(containers: OwnContainers, *, pages: bool = False) -> str:
+def _container_list(containers: OwnContainers, *, pages: bool = False) -> str:
     return ", ".join(f"{each.kind} {literal(each.path)}{f' {each.pages}' if pages else ''}" for each in containers)
 
 

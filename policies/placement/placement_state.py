@@ -303,18 +303,18 @@ class PlacementState:
         """The space of a place that can take a bundle now, None if there is none."""
         if not self.can_bear(bundle, self.places[place].tier):
             return None
-        return self._roomiest(self._reached(bundle, self.places[place].spaces), self.needed_bytes(bundle))
+        return self._roomiest(self._spaces_in_reach(bundle, self.places[place].spaces), self.needed_bytes(bundle))
 
     def space_for(self, bundle: int, tier: int, but: int | None = None) -> int | None:
         """The space of the tier with the most room, if that is enough for it; ties by name; never ``but``."""
-        spaces = self._reached(bundle, [space for space in self.spaces(tier) if space != but])
+        spaces = self._spaces_in_reach(bundle, [space for space in self.spaces(tier) if space != but])
         return self._roomiest(spaces, self.needed_bytes(bundle))
 
     def is_reached(self, bundle: int, space: int) -> bool:
         """Whether a bundle may go to a space at all: they are of one domain."""
         return self.domain is None or bool(self.domain[self.home[bundle]] == self.domain[space])
 
-    def _reached(self, bundle: int, spaces: Sequence[int]) -> Sequence[int]:
+    def _spaces_in_reach(self, bundle: int, spaces: Sequence[int]) -> Sequence[int]:
         return spaces if self.domain is None else [space for space in spaces if self.is_reached(bundle, space)]
 
     def _roomiest(self, spaces: Sequence[int], size: int) -> int | None:

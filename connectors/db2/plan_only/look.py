@@ -476,7 +476,7 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     spaces_of, indexes_of = (
         [row for row in session.rows(name) if str(row[0]) not in scratch] for name in ("z_table_spaces", "z_indexes")
     )
-    cloned = _cloned(spaces_of), _cloned(indexes_of)
+    cloned = _names_with_clones(spaces_of), _names_with_clones(indexes_of)
     units = [_table_space_of_zos(row, groups, kinds, cloned[0]) for row in spaces_of]
     units += [_index_of_zos(row, index_groups, cloned[1]) for row in indexes_of]
     units = list(one_of_each(units))
@@ -492,7 +492,7 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     return Look(spaces, tuple(units), unlisted=tuple(dict.fromkeys(unlisted)))
 
 
-def _cloned(rows: Iterable[Row]) -> frozenset[tuple[str, str]]:
+def _names_with_clones(rows: Iterable[Row]) -> frozenset[tuple[str, str]]:
     """Database and name of what has data sets of two instances: one is of the clone."""
     instances: dict[tuple[str, str], set[object]] = {}
     for row in rows:
