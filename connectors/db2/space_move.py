@@ -232,8 +232,8 @@ def _swapped_by_hand(route: Route, space: TableSpace, folder: str, server: Insta
 def _exchange(space: TableSpace, add: OwnContainers, drop: OwnContainers, *, several: bool) -> tuple[str, ...]:
     """Containers in and others out: in one statement, or where there are several database partitions in three."""
     if not several:
-        text = f"ALTER TABLESPACE {identifier(space.name)} ADD ({_container_list(add, pages=True)}) DROP ({_container_list(drop)})"
-        return (CLP.statement(text),)
+        changes = f"ADD ({_container_list(add, pages=True)}) DROP ({_container_list(drop)})"
+        return (CLP.statement(f"ALTER TABLESPACE {identifier(space.name)} {changes}"),)
     members = sorted({each.member for each in (*add, *drop)})
 
     def of(word: str, which: OwnContainers, *, pages: bool) -> str:
