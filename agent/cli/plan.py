@@ -71,6 +71,7 @@ from agent.terminal.wording import (
 )
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
 from connectors.model.moves import Border, ByHand, NoRoute
+from policies.model.moves import MoveReason
 from policies.model.plan import Advice, Verdict
 from policies.placement.dispatch import Hsm, HsmSubtype, Mode, UnknownName, spaces_after, why_nothing
 
@@ -137,7 +138,7 @@ def sentence_without_demand(session: Session) -> str:
 
 HEAD = 10  # units of the ranking that are shown
 WORTH = ("tiers", "ranking", "not_chosen", "advice", "splits", "forecast_with_splits", "prospect")
-MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
+MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE, Verdict.SPLIT})
 RANKING_COLUMNS = (
     Column("unit", name=True), Column("tier"), Column("size", number=True), Column("benefit", number=True),
     Column("verdict"),
@@ -248,7 +249,7 @@ def plan(
             mode=mode.value,
             dry_run=not propose,
             proposal=proposal_stored(stored),
-            spaces=space_changes(spaces_after(planning.situation, planning.plan)),
+            spaces=space_changes(spaces_after(*planning.weighed)),
             left_behind=units_left_behind(planning),
             pins=tuple(pinned_units(report) for report in reports),
             script=written_to,
@@ -321,7 +322,7 @@ def _print(
         print_mode_plan(out, planning, proposal)
     else:
         _print_worth(session, planning, proposal, worth)
-    print_spaces(out, spaces_after(planning.situation, planning.plan))
+    print_spaces(out, spaces_after(*planning.weighed))
     print_pinned(out, reports)
     print_left_behind(out, planning)
 
@@ -414,7 +415,18 @@ def _forgotten_spaces(ranking: Ranking) -> list[str]:
 def _what_it_saves(proposal: Proposal) -> str:
     saved = proposal.wait_saved_per_hour
     brings = f"saves {format_sessions(saved)} of" if saved >= 0 else f"adds {format_sessions(-saved)} to"
-    return f"{count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)}; {brings}"
+    return f"{_what_it_does(proposal)}; {brings}"
+
+
+def _what_it_does(proposal: Proposal) -> str:
+    """How much is moved; of a plan that only splits a table, which part, and how many times as much then gets done."""
+    first, forecast = proposal.moves[0], proposal.forecast
+    if len(proposal.moves) > 1 or first.reason != MoveReason.SPLIT:
+        return f"{count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)}"
+    part = f"split off the newest {format_bytes(first.size_bytes)} of {first.key}"
+    if forecast is None or not forecast.per_second or not forecast.per_second_now:
+        return part
+    return f"{part}: {forecast.per_second / forecast.per_second_now:.1f} times as many {forecast.work}"
 
 
 def _not_chosen(ranking: Ranking) -> list[int]:

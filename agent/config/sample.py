@@ -141,7 +141,7 @@ databases:
 
     block_looks: 0.05%      # of the time of one server session, for looks into large hot tables; 0%: none
     border_values: false    # true reads user data: the least and greatest value of a column at borders of block ranges,
-                            # to say by which values the hot part of a large table can be split off
+                            # to say by which values the hot part of a large table can be split off, and to plan that
 
     measured: []            # hours whose demand counts; none: all, else for example ["mon-fri 07:00-19:00"]
     not_measured: []        # days whose demand does not count, written like excluded_days

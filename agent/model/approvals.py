@@ -24,7 +24,7 @@ from agent.model.proposals import StoredDataclass, in_words, purpose_of_template
 from agent.model.units_of_measure import format_when
 from connectors.kit.templates import StatementTemplate
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
-from connectors.model.moves import Locked
+from connectors.model.moves import SPLIT, Locked
 from connectors.model.new_space import makes_or_drops_space
 
 if TYPE_CHECKING:
@@ -291,6 +291,8 @@ def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
         return f"{move.what} is moved by a person, so a person decides"
     if makes_or_drops_space(move.route):
         return f"{move.what} is made or dropped, which a person decides each time"
+    if move.route.name == SPLIT:
+        return f"{move.what} is split for good, which a person decides each time"
     if rule.template is not None and (why := rule.template.find_refusal(move.route, at)):
         return f"{move.what}: {why}"
     bundle = move.route.bundle

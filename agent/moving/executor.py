@@ -306,7 +306,7 @@ class Executor:
         if why:
             self._gate.put_off(row, why)
         elif blockers:
-            self._tell(row, f"{'; '.join(blocker.sentence for blocker in blockers)}: asked to give way")
+            self._tell(row, f"{'; '.join(blocker.sentence for blocker in blockers)}: expected to give way")
         return bool(why)
 
     def _skip(self, group: Sequence[MoveRow], reason: str) -> list[MoveRow]:

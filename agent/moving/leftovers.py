@@ -137,7 +137,8 @@ class Leftover:
         """What is left, where and why, without a full stop."""
         room = "" if self.bytes is None else f" ({format_bytes(self.bytes)} in {self.space})"
         how = f"to be removed by hand: {self.sql}" if self.by_hand else "removed as soon as it can be"
-        return f"left behind{room}, {how}; {self.purpose}: {self.why}" if self.why else f"left behind{room}, {how}"
+        why = self.why.removeprefix(f"{self.purpose}: ")  # an error says itself what was being done
+        return f"left behind{room}, {how}; {self.purpose}: {why}" if why else f"left behind{room}, {how}"
 
 
 def leftovers_of(ledger: Ledger, database: str) -> tuple[Leftover, ...]:

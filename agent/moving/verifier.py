@@ -23,13 +23,14 @@ from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
 from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, LEAST_CHANGE, Effect, is_harm_beside, is_shared, verdict_of
 from agent.moving.lasting_noise import LEAST_TIMES
-from agent.planning.decisions import decision_from_arrays
+from agent.planning.decisions import weighed_from_arrays
 from agent.planning.situation import rows_of_keys
 from connectors.model.formatting import format_ratio, format_seconds
 from connectors.model.observation import DatabaseDemand
 from policies.evidence.workload import read_latency, wait_per_transaction
 from policies.model.plan import Situation
 from policies.placement.forecast import forecast, session_seconds
+from policies.placement.ranges import key_of_part
 
 
 def carried_out(proposal: Proposal, ordinals: Collection[int]) -> Proposal:
@@ -103,15 +104,16 @@ def forecast_of_moves(
         return _unknown(whole, f"{len(done)} of {len(proposal.moves)} moves ran, and their plan is not kept")
     # Worked out again and not scaled: throughput is not linear in the moves, since each one that is left out keeps a
     # queue as long as it was.
-    situation, settings = decision_from_arrays(stored[1])
+    situation, settings = weighed_from_arrays(stored[1])
     return WorkForecast.of(forecast(situation, settings, _tiers(situation, done)), whole.work, settings.certainty)
 
 
 def _tiers(situation: Situation, done: Sequence[ProposedMove]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Tier of each unit with those moves done. Shape ``(n,)``."""
+    """Tier of each unit, and of each part that may be split off, with those moves done. Shape ``(n,)``."""
     tier = situation.tier_of_space[situation.units.space].astype(np.int64)
     tier_of = {each.name: row for row, each in enumerate(situation.tiers)}
-    goes = {key: tier_of[move.to_tier] for move in done for key in move.route.bundle.unit_keys}
+    keys_of = ((move, move.route.bundle.unit_keys or (key_of_part(move.key),)) for move in done)
+    goes = {key: tier_of[move.to_tier] for move, keys in keys_of for key in keys}
     for key, at in rows_of_keys(situation.units.key, goes.keys()).items():
         tier[at] = goes[key]
     return tier

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,12 @@ from agent.ledger.state_names import DECISION, PROPOSAL_DECISIONS, decision_of_p
 from agent.model.states import DECIDED_PROPOSALS, OPEN_PROPOSALS
 from connectors.model.observation import I64, DatabaseDemand, RoleFigures, Space, UnitTable
 from connectors.model.string_column import StringColumn
+from policies.evidence.borders import Split, ValueBorder
 from policies.model.confidence import PastForecast
 from policies.model.moves import PredictionError, RouteCost
 from policies.model.plan import NOT_KNOWN, HeatView, Paced, Plan, Situation, Verdict
 from policies.model.settings import PolicySettings, Tier
+from policies.placement.ranges import of_whole_units, with_ranges
 from policies.placement.verdicts import Figures, explain_verdict, figures_of
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class _Few:
 
 
 _FEW: TypeAdapter[_Few] = TypeAdapter(_Few)
+_RANGES: TypeAdapter[tuple[Split, ...]] = TypeAdapter(tuple[Split, ...])
 _UNITS = ("physical_id", "kind", "size_bytes", "space", "bundle", "parent")
 _SITUATION = ("tier_of_space", "pin", "cooling_seconds")
 _HEAT = tuple(field.name for field in fields(HeatView))
@@ -81,7 +84,16 @@ _HEAT = tuple(field.name for field in fields(HeatView))
 
 def store_decision(ledger: Ledger, database: str, planning: Planning, name: str = DECISION) -> None:
     """Store the inputs of a planning; the ledger keeps one copy of columns that several plannings share."""
-    ledger.state.share_arrays(database, name, planning.made_at, decision_arrays(planning.situation, planning.settings))
+    arrays = decision_arrays(planning.situation, planning.settings)
+    if planning.ranges:
+        # Where a table is split is user data, and no reason that is explained names it.
+        ranges = tuple(replace(each, border=_without_values(each.border)) for each in planning.ranges)
+        arrays["ranges"] = _text(_RANGES.dump_python(ranges))
+    ledger.state.share_arrays(database, name, planning.made_at, arrays)
+
+
+def _without_values(border: ValueBorder | None) -> ValueBorder | None:
+    return None if border is None else replace(border, least=None, below=None)
 
 
 def drop_old_decisions(ledger: Ledger, before: datetime, undecided_before: datetime | None = None) -> int:
@@ -119,9 +131,19 @@ def replay_decision(ledger: Ledger, database: str, name: str = DECISION) -> Stor
     from policies.placement.dispatch import plan_mode  # it brings the solver
 
     situation, settings = decision_from_arrays(stored[1])
-    return StoredDecision(
-        made_at=stored[0], situation=situation, settings=settings, plan=plan_mode(situation, settings)
-    )
+    plan = plan_mode(weighed_from_arrays(stored[1])[0], settings)
+    plan = of_whole_units(plan, _ranges_of(stored[1]), situation, settings)
+    return StoredDecision(made_at=stored[0], situation=situation, settings=settings, plan=plan)
+
+
+def weighed_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation, PolicySettings]:
+    """The stored situation as it was weighed, a row for each range that its plan splits off; and the settings."""
+    situation, settings = decision_from_arrays(arrays)
+    return with_ranges(situation, _ranges_of(arrays), settings), settings
+
+
+def _ranges_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[Split, ...]:
+    return _RANGES.validate_python(json.loads(arrays["ranges"].tobytes())) if "ranges" in arrays else ()
 
 
 def tiers_of_last_plan(ledger: Ledger, database: str) -> tuple[Tier, ...]:
@@ -279,6 +301,7 @@ def load_archived_explanation(ledger: Ledger, database: str, number: int) -> Arc
 
 def _rows_of(planning: Planning) -> I64:
     moved = [row for move in planning.plan.moves for row in move.rows][:MOST_MOVED]
+    moved += np.flatnonzero(planning.plan.verdict == Verdict.SPLIT).tolist()
     hottest = np.argsort(-planning.plan.benefit_per_hour, kind="stable")[: len(moved) + MOST_OTHERS]
     others = hottest[~np.isin(hottest, moved)][:MOST_OTHERS]
     return np.concatenate([np.array(moved, dtype=np.int64), others.astype(np.int64)])

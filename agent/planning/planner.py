@@ -23,6 +23,7 @@ import numpy as np
 
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
+from agent.model.approvals import refuse_stall
 from agent.model.proposals import (
     BALANCE,
     Proposal,
@@ -34,13 +35,15 @@ from agent.model.proposals import (
 )
 from agent.planning.allowance import BY_HAND_LASTS, budget_of, expiry_of, limits_of
 from agent.planning.routing import RouteRefusals, find_routes, for_its_carrier
-from agent.planning.situation import PinRule, around_people, pins_of, situation_of, with_rest
+from agent.planning.situation import PinRule, around_people, pins_of, rows_of_keys, situation_of, with_rest
+from agent.sampling.block_heat import insides_of
 from agent.sampling.experience import since_for, turnover_ratio_of, with_bytes_written, with_experience
 from agent.sampling.picture import Picture
 from connectors.kit.contract import Connector, NotRecorded, TellsCopies
-from connectors.model.formatting import format_bytes
-from connectors.model.moves import CopyHabits, Route
+from connectors.model.formatting import format_bytes, format_seconds
+from connectors.model.moves import CopyHabits, Route, SplitsTables
 from connectors.model.observation import Bools
+from policies.evidence.borders import Split
 from policies.evidence.capacity import expected_bytes, without_room
 from policies.evidence.costs import devices_of, route_cost, usual_seconds
 from policies.evidence.prices import move_cost_seconds
@@ -49,6 +52,14 @@ from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
 from policies.model.settings import PolicySettings
 from policies.placement.dispatch import Hsm, Mode, plan_mode
 from policies.placement.forecast import forecast_plan
+from policies.placement.ranges import (
+    borne_costs,
+    key_of_part,
+    of_whole_units,
+    range_options,
+    split_apart,
+    with_ranges,
+)
 from policies.placement.sizing import sizing
 
 _N = TypeVar("_N", int, float)
@@ -72,10 +83,13 @@ class Planning:
     plain: bool = True  # made in the default mode without a time limit, so situation and settings alone say it all
     purpose: str = BALANCE
     work: str = "transactions"  # what the engine counts
+    ranges: tuple[Split, ...] = ()  # that the plan splits off
+    weighed: tuple[Situation, Plan]  # as they were weighed: each range that is split off is a row of its own
 
     def forecast(self) -> WorkForecast:
         """What sessions get done once all moves are placed."""
-        found = forecast_plan(self.situation, self.settings, self.plan)
+        situation, plan = self.weighed
+        found = forecast_plan(situation, self.settings, plan)
         return WorkForecast.of(found, self.work, self.settings.certainty)
 
 
@@ -130,56 +144,112 @@ def make_planning(
         tiers=with_bytes_written(situation.tiers, sent, now),
         turned_over_ratio=turnover_ratio_of(situation.tiers, situation.spaces, sent, now, settings.turnover_per_week),
     )
-    situation = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
+    whole = replace(situation, copy_seconds=usual_seconds(situation, settings, habits))
     wanted, plain = mode or Hsm(), mode is None and time_limit_seconds == math.inf
-    reweighed, exact = 0, np.zeros(len(situation.units), dtype=np.bool_)
+    reweighed, exact = 0, np.zeros(len(whole.units), dtype=np.bool_)
+    of_units: Planning | None = None  # made before ranges are weighed
+    ranges: tuple[Split, ...] = ()
     for _ in range(ROUNDS):
+        situation = with_ranges(whole, ranges, settings)
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
+        if of_units is not None:
+            apart = split_apart(plan, situation, ranges)
+            if not apart:
+                return of_units
+            if len(apart) < len(ranges):
+                ranges = apart
+                continue
         # Sizes before routes: asking for a route costs several queries for each bundle, and one that turns out larger
         # may not be in the next plan at all.
-        corrected = _with_exact_sizes(situation, plan, connector, exact)
+        corrected = _with_exact_sizes(whole, plan, connector, exact)
         if corrected is not None:
-            situation = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
+            whole = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
             continue
-        found = find_routes(situation, settings, plan, connector)
+        found = find_routes(situation, settings, plan, connector, ranges, mover_side)
         if found.refused:
-            situation = found.refused.learnt(situation)
+            whole = found.refused.learnt(whole)
             continue
         plan, routes = found.plan, found.routes
         roomier = _with_room_on_the_way(situation, settings, plan, routes)
         if roomier is not None:
-            situation = roomier
+            whole = replace(
+                whole, transient=roomier.transient, staying=roomier.staying, no_wide=roomier.no_wide,
+                no_route=roomier.no_route,
+            )  # fmt: skip
             continue
-        costs = _costs(situation, plan, routes, settings)
-        dear = _costs_to_weigh(situation, plan, costs, settings) if reweighed < REWEIGHED else {}
+        costs = _costs(situation, plan, routes, settings, ranges)
+        borne = borne_costs(plan, costs, ranges, settings)
+        dear = _costs_to_weigh(situation, plan, borne, settings) if reweighed < REWEIGHED else {}
         if dear:
-            situation = replace(situation, route_costs={**situation.route_costs, **dear})
+            whole = replace(whole, route_costs={**whole.route_costs, **dear})
             reweighed += 1
             continue
+        stalling = _stalling(plan, routes, costs, situation, ranges, database.maximum_stall_seconds)
+        if stalling:
+            whole = stalling.learnt(whole)
+            continue
         plan = replace(plan, moves=tuple(map(_with_copy_time, plan.moves, costs)))
-        return Planning(
-            situation=situation, settings=settings, plan=plan,
+        planning = Planning(
+            situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole, settings),
             routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now,
-            pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
+            pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work, ranges=ranges,
+            weighed=(situation, plan),
         )  # fmt: skip
+        may_split = isinstance(wanted, Hsm) and isinstance(connector, SplitsTables)
+        if of_units is not None or plan.moves or not may_split:
+            return planning
+        lasting = np.zeros(len(whole.units)) if picture.lasting_demand is None else picture.lasting_demand
+        ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)
+        if not ranges:
+            return planning
+        of_units = planning
+    if of_units is not None:
+        return of_units
     # Not the part of the plan that has routes: groups belong together, and a demotion whose promotion has no way would
     # be a loss.
-    nothing = _without_moves(situation, plan)
+    nothing = _without_moves(whole, plan)
     return Planning(
-        situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
-        purpose=purpose_of(wanted), work=database.engine_record.work,
+        situation=whole, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
+        purpose=purpose_of(wanted), work=database.engine_record.work, weighed=(whole, nothing),
     )  # fmt: skip
 
 
+def _stalling(
+    plan: Plan,
+    routes: Sequence[Route],
+    costs: Sequence[RouteCost],
+    situation: Situation,
+    ranges: Sequence[Split],
+    most_seconds: float,
+) -> RouteRefusals:
+    """Splits that may keep sessions out for longer than any approval allows unasked: no plan offers them."""
+    refused, parts = RouteRefusals(), {key_of_part(each.key) for each in ranges}
+    for ordinal, (move, route, cost) in enumerate(zip(plan.moves, routes, costs, strict=True), start=1):
+        if move.key in parts:
+            shown = _proposed_move(ordinal, _with_copy_time(move, cost), route, cost, situation, 1.0)
+            why = refuse_stall([shown], most_seconds)
+            if why:
+                refused.add(move, f"{why}, longer than maximum_stall ({format_seconds(most_seconds)})")
+    return refused
+
+
 def _costs(
-    situation: Situation, plan: Plan, routes: Sequence[Route], settings: PolicySettings
+    situation: Situation,
+    plan: Plan,
+    routes: Sequence[Route],
+    settings: PolicySettings,
+    ranges: Sequence[Split],
 ) -> tuple[RouteCost, ...]:
     """What each move's route costs, and how long it copies once those before it have brought what it reads."""
     # In the order of the plan: an index is built by reading its table, which may be on the fast tier by then.
     devices, brought = devices_of(situation, settings), dict[str, str]()
+    table_of = {key_of_part(each.key): each.key for each in ranges}
+    rest_of = rows_of_keys(situation.units.key, set(table_of.values()))
     costs = []
     for move, route in zip(plan.moves, routes, strict=True):
-        costs.append(route_cost(route, move.rows, situation, settings, brought=brought, devices=devices))
+        # Who splits a table locks all of it.
+        rows = (*move.rows, rest_of[table_of[move.key]]) if move.key in table_of else move.rows
+        costs.append(route_cost(route, rows, situation, settings, brought=brought, devices=devices))
         brought.update((situation.units.key[row], move.to_space) for row in move.rows)
     return tuple(costs)
 
@@ -243,6 +313,7 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector, ex
             that grows all the time would have the plan made again and again.
     """
     rows = np.array([row for move in plan.moves for row in move.rows], dtype=np.int64)
+    rows = rows[rows < len(exact)]  # a part has no size but the one that looks have found
     rows = rows[~exact[rows]]
     if not len(rows):
         return None
@@ -268,7 +339,11 @@ def _with_room_on_the_way(
 
     A move whose need was known, and which still finds no room at its turn, has no way in this plan.
     """
-    needed = {move.name: route.transient_bytes for move, route in zip(plan.moves, routes, strict=True)}
+    # The part of a table takes its index entries along.
+    needed = {
+        move.name: route.transient_bytes + max(0, route.bundle.size_bytes - move.size_bytes)
+        for move, route in zip(plan.moves, routes, strict=True)
+    }
     stays = {move.name: route.stays_bytes for move, route in zip(plan.moves, routes, strict=True)}
     stopped = without_room(plan.moves, situation, settings, needed, stays)
     if stopped is None:
@@ -329,25 +404,25 @@ def _proposed_move(
     ordinal: int, move: PlanMove, route: Route, cost: RouteCost, situation: Situation, share: float
 ) -> ProposedMove:
     """The move as it is approved; ``share``: of the growth that the plan leaves room for, until the approval ends."""
-    most = expected_bytes(move, situation)
+    most, size = expected_bytes(move, situation), route.bundle.size_bytes if move.part else move.size_bytes
     return ProposedMove(
         ordinal=ordinal,
-        key=move.key,
+        key=route.bundle.key if move.part else move.key,
         route=route,
         from_space=move.from_space,
         to_space=move.to_space,
         from_tier=move.from_tier,
         to_tier=move.to_tier,
         reason=move.reason.value,
-        size_bytes=move.size_bytes,
+        size_bytes=size,
         wait_saved_per_hour=move.wait_saved_per_hour,
         copy_seconds=move.copy_seconds,
         payback_seconds=_finite(move.payback_seconds),
         sentence=move.sentence,
         cost=cost,
         group=move.group or None,
-        expected_bytes=move.size_bytes + ceil((most - move.size_bytes) * share) if most > move.size_bytes else None,
-        limit_bytes=largest_bytes(move.size_bytes, most),
+        expected_bytes=size + ceil((most - size) * share) if most > size else None,
+        limit_bytes=largest_bytes(size, max(size, most)),
     )
 
 

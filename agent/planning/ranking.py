@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from connectors.model.formatting import format_seconds, format_wait
 from connectors.model.moves import UnitKind
 from connectors.model.observation import F64, I8, I32, I64, Signal
 from connectors.model.string_column import StringColumn
+from policies.evidence.guards import counted_seconds
 from policies.evidence.prices import HOUR, session_share
 from policies.model.plan import Plan, PlanMove, Situation, Verdict
 from policies.model.settings import PolicySettings
@@ -285,12 +285,13 @@ def prospect_of(looks: Planning, proposal: Proposal, settings: PolicySettings) -
         proposal: made of it.
         settings: with which plans are made that are proposed.
     """
-    gaining = [move for move in looks.plan.moves if move.wait_saved_per_hour > 0]
-    judged = replace(looks.situation, by_mean=False)  # as it is for what is proposed
+    situation, plan = looks.weighed
+    gaining = [move for move in plan.moves if move.wait_saved_per_hour > 0]
+    judged = replace(situation, by_mean=False)  # as it is for what is proposed
     return Prospect(
         planning=looks,
         proposal=proposal,
-        conditions=tuple(_condition(judged, looks.plan, move, settings) for move in gaining),
+        conditions=tuple(_condition(judged, plan, move, settings) for move in gaining),
         seconds=moves_after(judged, settings),
     )
 
@@ -298,12 +299,11 @@ def prospect_of(looks: Planning, proposal: Proposal, settings: PolicySettings) -
 def _condition(situation: Situation, plan: Plan, move: PlanMove, settings: PolicySettings) -> Condition:
     """What has to be seen of one move; the same bounds as in ``policies.evidence.guards``."""
     figures = figures_of(situation, plan, move.rows[0], settings)
-    remembered = min(figures.observed_seconds, settings.half_life_seconds / log(2.0))
     return Condition(
         unit=move.key,
         watched_seconds=figures.observed_seconds,
         watched_seconds_needed=settings.minimum_history_seconds,
-        waited_seconds=figures.saves_per_hour * remembered / HOUR,
+        waited_seconds=figures.saves_per_hour * counted_seconds(figures.observed_seconds, settings) / HOUR,
         waited_seconds_needed=_price(figures, settings),
         saves_per_hour=figures.saves_per_hour,
         saves_at_least_per_hour=figures.surely_saves_per_hour,

@@ -9,7 +9,7 @@ Moves that one statement can do together become one; other moves that rewrite th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,12 +19,14 @@ from agent.config.models import DatabaseConfig
 from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, HotplaceError, KnowsRightsToMove, NotRecorded
 from connectors.kit.registry import find_engine
 from connectors.kit.templates import StatementTemplate
-from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
+from connectors.model.moves import Border, Bundle, ByHand, KnowsRightsToSplit, NoRoute, Route, SplitsTables, UnitKind
 from connectors.model.observation import UnitTable
+from policies.evidence.borders import Split
 from policies.evidence.capacity import without_room
 from policies.model.moves import MoveReason
 from policies.model.plan import Plan, PlanMove, Situation
 from policies.model.settings import PolicySettings
+from policies.placement.ranges import border_of, key_of_part
 from policies.placement.schedule import INDEXES
 from policies.placement.verdicts import move_sentence
 
@@ -125,6 +127,8 @@ class _Desk:
 
     units: UnitTable
     connector: Connector
+    parts: Mapping[str, Split] = field(default_factory=dict)  # by the key of their row
+    mover_side: Connector | None = None
     answers: dict[tuple[Bundle, str], tuple[Route, ...] | NoRoute] = field(default_factory=dict)
 
     def route(self, move: PlanMove) -> Route | NoRoute:
@@ -132,11 +136,21 @@ class _Desk:
         asked = bundle_of(self.units, move), move.to_space
         if asked not in self.answers:
             try:
-                self.answers[asked] = self.connector.routes(*asked)
+                self.answers[asked] = self._answer(move, *asked)
             except NotRecorded as error:
                 self.answers[asked] = NoRoute(code="not_recorded", sentence=str(error))
         answer = self.answers[asked]
         return answer if isinstance(answer, NoRoute) else answer[0]
+
+    def _answer(self, move: PlanMove, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+        part = self.parts.get(move.key)
+        if part is None:
+            return self.connector.routes(bundle, to_space)
+        table = table_to_split(self.units, self.units.key.index(part.key), bundle.space)
+        answer = split_route(self.connector, self.mover_side, table, border_of(part), to_space)
+        if isinstance(answer, ByHand):
+            return NoRoute(code="by_hand", sentence=f"a person would have to split it: {answer.because}")
+        return answer if isinstance(answer, NoRoute) else (answer,)
 
     def route_after(self, move: PlanMove, before: Route) -> Route | None:
         """The kindest route of a move that follows another which rewrites the same object; None: it has to wait."""
@@ -146,13 +160,28 @@ class _Desk:
         return None if isinstance(answer, NoRoute) else answer[0]
 
 
-def find_routes(situation: Situation, settings: PolicySettings, plan: Plan, connector: Connector) -> Routed:
+def find_routes(
+    situation: Situation,
+    settings: PolicySettings,
+    plan: Plan,
+    connector: Connector,
+    ranges: Sequence[Split] = (),
+    mover_side: Connector | None = None,
+) -> Routed:
     """Ask for the route of every move. Of moves that get in one another's way the first goes, the others wait.
+
+    Args:
+        situation: that the plan was made from, with the parts.
+        settings: with which.
+        plan: whose moves need routes.
+        connector: asked.
+        ranges: the parts of tables that it may split off.
+        mover_side: of the account that would split them; None: not connected.
 
     Raises:
         ConnectorError: the engine did not answer.
     """
-    desk = _Desk(situation.units, connector)
+    desk = _Desk(situation.units, connector, {key_of_part(each.key): each for each in ranges}, mover_side)
     refused = RouteRefusals()
     while True:
         # All refusals of a plan at once: each new plan costs a run of the solver.
@@ -276,6 +305,40 @@ def _statements(route: Route) -> tuple[object, ...]:
         route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments,
         route.by_hand,
     )  # fmt: skip
+
+
+def split_route(
+    connector: Connector, mover_side: Connector | None, table: Bundle, border: Border, to_space: str
+) -> Route | ByHand | NoRoute:
+    """How a table is split, by the account that would do it where that is connected.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    asked = mover_side or connector
+    if table.kind not in (UnitKind.TABLE, UnitKind.TABLE_PARTITION):
+        return NoRoute(code="no_table", sentence="only a table is split")
+    if not isinstance(asked, SplitsTables):
+        return NoRoute(code="not_offered", sentence="the connector of this engine splits no tables")
+    answer = asked.routes_split(table, border, to_space)
+    return refuse_by_rights(mover_side, answer) or answer if isinstance(answer, Route) else answer
+
+
+def refuse_by_rights(mover_side: Connector | None, route: Route) -> NoRoute | None:
+    """Which rights the account that would do it lacks; None: none, or it is not connected."""
+    return mover_side.refuse_split(route) if isinstance(mover_side, KnowsRightsToSplit) else None
+
+
+def table_to_split(units: UnitTable, row: int, space: str) -> Bundle:
+    """A table that is to be split: no byte of it is copied but what the route says."""
+    return Bundle(
+        key=units.key[row],
+        physical_ids=(int(units.physical_id[row]),),
+        unit_keys=(),
+        kind=UnitKind(int(units.kind[row])),
+        size_bytes=0,
+        space=space,
+    )
 
 
 def bundle_of(units: UnitTable, move: PlanMove) -> Bundle:

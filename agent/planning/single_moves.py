@@ -28,6 +28,7 @@ from agent.model.proposals import (
     purpose_of_container,
     purpose_of_split,
 )
+from agent.planning.routing import refuse_by_rights, split_route, table_to_split
 from agent.planning.template_proposals import unweighed_move, unweighed_proposal
 from connectors.kit.contract import Connector, TakesOut
 from connectors.model.formatting import format_bytes, format_seconds
@@ -39,11 +40,9 @@ from connectors.model.moves import (
     ByHand,
     ClosesParts,
     Container,
-    KnowsRightsToSplit,
     Locked,
     NoRoute,
     Route,
-    SplitsTables,
     UnitKind,
     find_container,
     held_seconds,
@@ -101,10 +100,8 @@ def split_table(
     catalog = connector.catalog()
     row = _row_of(catalog, key)
     tiers, target = target_of(database, catalog, to_space)
-    bundle = _bundle(catalog, row)
-    answer = _split_answer(mover_side or connector, bundle, border, target)
-    if isinstance(answer, Route):
-        answer = refuse_by_rights(mover_side, answer) or answer
+    bundle = table_to_split(catalog.units, row, catalog.spaces[int(catalog.units.space[row])].name)
+    answer = split_route(connector, mover_side, bundle, border, target)
     proposal = None
     if isinstance(answer, Route):
         move = _split_move(answer, border, tiers, database.policy_settings().copy_bytes_per_second, taught)
@@ -152,32 +149,6 @@ def _row_of(catalog: Catalog, key: str) -> int:
         if known == key:
             return row
     raise UnknownName(f"no unit is named {key!r}; hotplace units lists them")
-
-
-def _bundle(catalog: Catalog, row: int) -> Bundle:
-    """The table; no byte of it is copied."""
-    units = catalog.units
-    return Bundle(
-        key=units.key[row],
-        physical_ids=(int(units.physical_id[row]),),
-        unit_keys=(),
-        kind=UnitKind(int(units.kind[row])),
-        size_bytes=0,
-        space=catalog.spaces[int(units.space[row])].name,
-    )
-
-
-def _split_answer(connector: Connector, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:
-    if bundle.kind not in (UnitKind.TABLE, UnitKind.TABLE_PARTITION):
-        return NoRoute(code="no_table", sentence="only a table is split")
-    if not isinstance(connector, SplitsTables):
-        return NoRoute(code="not_offered", sentence="the connector of this engine splits no tables")
-    return connector.routes_split(bundle, border, to_space)
-
-
-def refuse_by_rights(mover_side: Connector | None, route: Route) -> NoRoute | None:
-    """Which rights the account that would do it lacks; None: none, or it is not connected."""
-    return mover_side.refuse_split(route) if isinstance(mover_side, KnowsRightsToSplit) else None
 
 
 def _split_move(

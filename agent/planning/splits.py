@@ -40,7 +40,7 @@ def split_answer_on(planning: Planning, ledger: Ledger, database: str) -> SplitA
 
 def splits_on(planning: Planning, ledger: Ledger, database: str) -> SplitsOnPlan:
     """The same with a forecast of what sessions then get done."""
-    situation, settings, plan = planning.situation, planning.settings, planning.plan
+    settings, (situation, plan) = planning.settings, planning.weighed
     answer = split_answer_on(planning, ledger, database)
     worth = [each for each in answer.splits if each.saves_per_hour > 0]
     forecast = None

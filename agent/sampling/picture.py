@@ -33,6 +33,7 @@ class Picture:
     earned: F64 | None = None  # (n,) seconds of wait since each came where it is (``horizons``); None: not known
     in_series: Bools | None = None  # (n,) partitions that are planned by their place (``horizons``); None: not known
     dearest: float = 1.0  # times its present price that a copy may cost in the hours to come (``horizons``)
+    lasting_demand: F64 | None = None  # (n,) wait index of each on its quiet days (``seasons``); None: not known
     lasting_seconds: float = inf  # over which a move is to pay, by the horizons that place best
 
 

@@ -46,6 +46,7 @@ from policies.evidence.counter_deltas import Gap, contradiction, difference, in_
 from policies.evidence.device import DeviceState
 from policies.evidence.horizons import are_in_series, dearest_copy, earned_seconds
 from policies.evidence.prices import wait_weights
+from policies.evidence.seasons import lasting_demand
 from policies.evidence.workload import RecentWork, with_background
 from policies.model.plan import HeatView
 
@@ -276,6 +277,7 @@ class Sampler:
             earned=earned_seconds(self._learned.horizons, self._slots, resident),
             in_series=are_in_series(self._learned.horizons, self._slots),
             dearest=dearest_copy(self._learned.horizons, self._learned.seasons, now),
+            lasting_demand=lasting_demand(self._learned.seasons, self._slots) * work.pace(),
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )
 

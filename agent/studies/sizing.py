@@ -95,7 +95,7 @@ QUEUES_UNKNOWN = (
 NOT_KEPT_BACK = frozenset(
     {
         Verdict.PROMOTE, Verdict.DEMOTE, Verdict.LEVELLED, Verdict.STAYS_FAST, Verdict.STAYS_SPARE, Verdict.PINNED,
-        Verdict.NOT_MANAGED, Verdict.WOULD_NOT_FIT,
+        Verdict.NOT_MANAGED, Verdict.WOULD_NOT_FIT, Verdict.SPLIT,
     }
 )  # fmt: skip
 

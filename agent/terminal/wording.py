@@ -269,7 +269,7 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         return "\n".join([*lines, comment(BY_A_PERSON), *whole]) + "\n"
     lines += [written(with_semicolon(setting)) for setting in route.prologue]
     if route.patient_prologue:
-        lines.append(comment("instead of these, where only background work that gives way is in the way:"))
+        lines.append(comment("instead of these, where all that is in the way gives way within that time:"))
         lines += commented(map(with_semicolon, route.patient_prologue))
     for step in route.steps:
         lines += [comment(step.purpose), written(with_semicolon(step.sql))]

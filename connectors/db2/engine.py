@@ -168,6 +168,7 @@ ENGINE = Engine(
             "target_principal",
         ),
         login=("password",),
+        own=("user", "move_by", "folders"),
     ),
     work="activities",
     prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit

@@ -1,8 +1,8 @@
 """How an engine is found, what its accounts share, and how an optional part is installed.
 
 ``Inheritance`` says what the moving account takes over from the account that watches the same database: where the
-database is and how its server is reached. Each account keeps its own login. A password is taken over for the same user
-on the same server, and never otherwise.
+database is, how its server is reached, and the limits of moves. Each account keeps its own login. A password is taken
+over for the same user on the same server, and never otherwise.
 
 ``find_engine`` knows the built-in engines by name, and third-party engines by the entry-point group
 ``hotplace.connectors``. No other place knows which engines exist. It imports an engine's settings, never its driver.
@@ -32,6 +32,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel
 
 from connectors.kit.contract import Clock, Connector, UnknownEngine
+from connectors.kit.settings import as_read_again
 from connectors.model.moves import Client
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ class Inheritance:
     place: tuple[tuple[str, ...], ...] = ()
     server: tuple[str, ...] = ()  # how the server is reached, its encryption above all: while the server is the same
     login: tuple[str, ...] = ()  # secrets: while server and user are the same
+    # What belongs to the one account and is never taken over, or has to be said by both. All that is in no group is: a
+    # limit for moves that stands under `connection` would else hold for what is planned, not for what is carried out.
+    own: tuple[str, ...] = ("user",)
 
     def complete(self, moving: Mapping[str, Any], watching: BaseModel) -> dict[str, Any]:
         """The settings of the account that moves, with what it takes over.
@@ -63,6 +67,8 @@ class Inheritance:
     def _taken_over(self, moving: Mapping[str, Any], watching: BaseModel) -> Iterable[str]:
         used = [way for way in self.place if any(name in moving for name in way)] or self.place
         yield from (name for way in used for name in way)
+        grouped = {*(name for way in self.place for name in way), *self.server, *self.login, *self.own}
+        yield from (name for name in type(watching).model_fields if name not in grouped)
         if not all(_is_same(name, moving, watching) for name, *_ in self.place):
             return
         yield from self.server
@@ -76,7 +82,12 @@ def _is_same(name: str, moving: Mapping[str, Any], watching: BaseModel) -> bool:
 
 
 def _explicit_settings(settings: BaseModel, names: Iterable[str]) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in names if name in settings.model_fields_set}
+    fields = type(settings).model_fields
+    return {
+        name: as_read_again(fields[name], getattr(settings, name))
+        for name in names
+        if name in settings.model_fields_set
+    }
 
 
 BUILT_IN = {

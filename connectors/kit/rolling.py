@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
+from itertools import pairwise
 from math import ceil
 from typing import TypeVar
 
@@ -27,13 +28,22 @@ from connectors.kit.templates import (
 )
 from connectors.model.moves import Argument, Bundle, Locked, NoRoute, Route, Step, UnitKind
 
-# How names say when a range begins: as pg_partman writes them, versions 4 and 5, and as people do. Longer ones first: a
-# year and month are the beginning of a day, too.
+# How names say when a range begins: as pg_partman writes them, versions 4 and 5, and as people do, those of the manuals
+# among them (measurement_y2006m02). Longer ones first: a year and month are the beginning of a day, too.
 _NAMES = (
     "%Y_%m_%d_%H_%M_%S", "%Y_%m_%d_%H%M%S", "%Y%m%d_%H%M%S", "%Y%m%d%H%M%S", "%Y_%m_%d_%H_%M", "%Y_%m_%d_%H%M",
     "%Y%m%d_%H%M", "%Y%m%d%H%M", "%Y_%m_%d_%H", "%Y%m%d_%H", "%Y%m%d%H", "%Y_%m_%d", "%Y-%m-%d", "%Y%m%d", "%Gw%V",
-    "%G_w%V", "%Y_%m", "%Y-%m", "%Y%m", "%Y",
+    "%G_w%V", "%Y_%m", "%Y-%m", "%Y%m", "%Ym%m", "%Yq%q", "%Y_q%q", "%Y-q%q", "%YQ%q", "%Y_Q%q", "%Y-Q%q", "%Y",
 )  # fmt: skip
+
+
+def text_at(at: datetime, form: str) -> str:
+    """An instant in a form of ``strftime``, which has no quarters: here ``%q`` is that of the year.
+
+    >>> text_at(datetime(2026, 11, 29), "%Yq%q")
+    '2026q4'
+    """
+    return at.strftime(form.replace("%q", str((at.month + 2) // 3)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +60,14 @@ class Range:
     size_bytes: int
 
     def says(self, form: str) -> str:
-        """The text by which its name says when it begins in a form of ``strftime``; "" if it does not, or twice."""
-        text = "" if self.low is None else self.low.strftime(form)
+        """The text by which its name says when it begins in a form of ``text_at``; "" if it does not, or twice."""
+        text = "" if self.low is None else text_at(self.low, form)
         return text if text and self.name.count(text) == self.key.count(text) == 1 else ""
 
     def named_for(self, low: datetime, form: str) -> str:
         """Its name with another beginning in place of its own."""
         said = self.says(form)
-        return self.name.replace(said, low.strftime(form)) if said else ""
+        return self.name.replace(said, text_at(low, form)) if said else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +88,7 @@ class RangeTable:
 
     @cached_property
     def name_form(self) -> str:
-        """How names of partitions say when they begin, for ``strftime``; "" where they do not.
+        """How names of partitions say when they begin, for ``text_at``; "" where they do not.
 
         The form that makes the last name of the one before it, and another name for the next: of
         ``p20300101_150000`` the day alone would give each hour of it one name.
@@ -97,13 +107,14 @@ class RangeTable:
     def next_high(self) -> datetime | None:
         """Where the range behind the last one ends, as long as those before it are; None: they have no common length.
 
-        Calendar months count as of one length.
+        So many calendar months count as of one length: a quarter has 90 to 92 days, a year 365 or 366.
         """
         bounds = [(each.low, each.high) for each in self.ranges[-2:] if each.low is not None]
         if not bounds:
             return None
-        if all(_is_month(*each) for each in bounds):
-            return _next_month(bounds[-1][1])
+        months = {_months_between(*each) for each in bounds}
+        if len(months) == 1 and (count := months.pop()):
+            return _months_after(bounds[-1][1], count)
         widths = {high - low for low, high in bounds}
         return bounds[-1][1] + widths.pop() if len(widths) == 1 else None
 
@@ -148,12 +159,16 @@ def instant_of(text: str) -> datetime:
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def _is_month(low: datetime, high: datetime) -> bool:
-    return low.replace(day=1, hour=0, minute=0, second=0, microsecond=0) == low and high == _next_month(low)
+def _months_between(low: datetime, high: datetime) -> int:
+    """How many whole calendar months; 0 where it is no whole number of them."""
+    begins = (at.replace(day=1, hour=0, minute=0, second=0, microsecond=0) == at for at in (low, high))
+    return 12 * (high.year - low.year) + high.month - low.month if all(begins) else 0
 
 
-def _next_month(at: datetime) -> datetime:
-    return at.replace(year=at.year + at.month // 12, month=at.month % 12 + 1)
+def _months_after(at: datetime, months: int) -> datetime:
+    """An instant at which a month begins, so many months later."""
+    years, month = divmod(at.month - 1 + months, 12)
+    return at.replace(year=at.year + years, month=month + 1)
 
 
 DAY = 86400
@@ -225,7 +240,7 @@ def _next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplatePar
     last, high = table.ranges[-1], table.next_high
     assert high is not None, "refused before"
     longest = int((high - last.high).total_seconds()) + 31 * DAY  # months differ
-    said = len(last.high.strftime(table.name_form)) if last.name else 0
+    said = len(text_at(last.high, table.name_form)) if last.name else 0
     named = (TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=said, most=said),) if said else ()
     return (
         *named,
@@ -257,15 +272,29 @@ def next_ranges(
 ) -> Iterator[tuple[Range, dict[str, str]]]:
     """Partitions whose time has come by the template, in order, each with the values of its parameters.
 
+    One that is missing before a later one comes first, while its rows may still come: its creation has failed once.
     Whether or not the statements made of them still are the template's own.
     """
     until = now + timedelta(seconds=template.bounds(LOW).most)
     for _ in range(MOST_AT_ONCE):
-        if table.refusal is not None or table.ranges[-1].high > until or not _can_be_named(table, template):
+        before = _before_next(table, template, now)
+        if before.refusal is not None or before.ranges[-1].high > until or not _can_be_named(before, template):
             return
-        made, values = _next(table, template.space)
+        made, values = _next(before, template.space)
         yield made, values
-        table = replace(table, ranges=(*table.ranges, made))
+        table = replace(table, ranges=(*before.ranges, made, *table.ranges[len(before.ranges) :]))
+
+
+def _before_next(table: _Table, template: StatementTemplate, now: datetime) -> _Table:
+    """The table up to the first gap that rows may still come to and that a range fits into; all of it without one."""
+    for at, (each, after) in enumerate(pairwise(table.ranges), start=1):
+        if after.low is None or each.high == after.low or after.low <= now:
+            continue
+        before = replace(table, ranges=table.ranges[:at])
+        high = before.next_high if before.refusal is None and _can_be_named(before, template) else None
+        if high is not None and high <= after.low:
+            return before
+    return table
 
 
 def _can_be_named(table: RangeTable, template: StatementTemplate) -> bool:
@@ -280,7 +309,7 @@ def _next(table: RangeTable, space: str) -> tuple[Range, dict[str, str]]:
     values = {LOW: table.literal(last.high), HIGH: table.literal(high)}
     name, key = last.name, last.key
     if last.name and table.name_form:
-        before, values[PARTITION] = last.says(table.name_form), last.high.strftime(table.name_form)
+        before, values[PARTITION] = last.says(table.name_form), text_at(last.high, table.name_form)
         name, key = (text.replace(before, values[PARTITION]) for text in (name, key))
     said = sorted(values.items())
     values[TAG_NAME] = hashlib.sha256(f"{table.key};{said};{space}".encode()).hexdigest()[:8]

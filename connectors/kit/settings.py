@@ -17,6 +17,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from connectors.kit.contract import HotplaceError
 from connectors.kit.files import advice_for, find_fault
@@ -58,6 +59,12 @@ def answer_seconds(limit_seconds: float, most_margin: float = ANSWER_MARGIN_SECO
 
 DurationWithUnit = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 Duration = Annotated[float, BeforeValidator(parse_seconds_or_duration), Field(gt=0)]
+
+
+def as_read_again(field: FieldInfo, value: object) -> object:
+    """A value of that field in a form that its own validators take once more."""
+    with_unit = any(isinstance(each, BeforeValidator) and each.func is parse_duration for each in field.metadata)
+    return f"{round(1e6 * value)}us" if with_unit and isinstance(value, float) else value
 
 
 def _resolve(path: Path, info: ValidationInfo) -> Path:

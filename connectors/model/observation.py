@@ -404,7 +404,7 @@ class Blocker:
     """Something that a statement of a move would wait for, as things are now."""
 
     sentence: str  # who, since when and in what state; no full stop
-    gives_way: bool = False  # to a statement that waits long enough: background work of the engine
+    gives_way: bool = False  # in time to a statement that waits long enough: background work, a young transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

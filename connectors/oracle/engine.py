@@ -121,6 +121,7 @@ ENGINE = Engine(
         place=(("host", "port", "service"), ("dsn",)),
         server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),
         login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
+        own=("user", "authentication", "strong_login", "move_by", "places"),
     ),
     client=SQLPLUS,
     proof=PROOF,

@@ -82,7 +82,7 @@ def read_catalog(
     local: bool,
     before: Catalog | None = None,
     left_out: list[str] | None = None,
-    devices: dict[str, int] | None = None,
+    devices: dict[int, int] | None = None,
 ) -> tuple[Catalog, Shape]:
     """Three set-based queries and, when the server is local, one look at the file system for each space.
 
@@ -93,7 +93,7 @@ def read_catalog(
         before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
         left_out: is given the names, escaped, of objects that are left out because they are no UTF-8.
 
-        devices: of folders as they were first seen, to which new ones are added.
+        devices: of tablespaces' folders as they were first seen, by oid, to which new ones are added.
 
     Raises:
         ObjectGone: a tablespace was emptied and dropped while the catalog was read.
@@ -120,10 +120,15 @@ def read_catalog(
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
     lost = _find_lost_spaces(session, found, unusable, {} if devices is None else devices, local=local)
     spaces = tuple(
-        replace(_space(session, row, int(held), local=local), lost=lost.get(row[1], ""))
+        _without_room(_space(session, row, int(held), local=local), lost.get(row[1], ""))
         for row, held in zip(found, in_units, strict=True)
     )
     return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_read_unsettled(session)), shape
+
+
+def _without_room(space: Space, lost: str) -> Space:
+    """A space that cannot take data: what is free at its folder is of the file system below, and no room of it."""
+    return replace(space, lost=lost, free_bytes=None, capacity_bytes=None) if lost else space
 
 
 Read = TypeVar("Read")
@@ -183,7 +188,7 @@ def _find_unusable(session: ReadSession) -> dict[int, str]:
 
 
 def _find_lost_spaces(
-    session: ReadSession, found: list[Row], unusable: dict[int, str], devices: dict[str, int], *, local: bool
+    session: ReadSession, found: list[Row], unusable: dict[int, str], devices: dict[int, int], *, local: bool
 ) -> dict[str, str]:
     """Why a space cannot take data now, by its name; spaces that can are left out."""
     gone = "the server does not find its folder {}: is its file system mounted?"
@@ -194,7 +199,7 @@ def _find_lost_spaces(
         missing = set()
     lost = {name: gone.format(path) for _, name, path, _ in found if name in missing}
     lost.update({name: unusable[oid] for oid, name, _, _ in found if oid in unusable})
-    for _, name, path, _ in found if local else ():
+    for oid, name, path, _ in found if local else ():
         if not path or name in lost:
             continue
         try:
@@ -205,8 +210,9 @@ def _find_lost_spaces(
             lost[name] = gone.format(path)
         elif not writable:
             lost[name] = f"the file system at {path} is mounted read-only"
-        elif device is not None and devices.setdefault(path, device) != device:
-            lost[name] = f"another device is mounted at {path} than before; if that is meant, start the agent again"
+        elif device is not None and devices.setdefault(oid, device) != device:
+            # By the space and not by its path: that changes where the link in pg_tblspc leads elsewhere.
+            lost[name] = f"its folder {path} is on another device than before; if that is meant, start the agent again"
     return lost
 
 

@@ -42,7 +42,7 @@ class PostgresqlConnector:
         self._sampler = StatisticsSampler(self._session, clock, self._units, share=settings.sample_share)
         self._catalog: Catalog | None = None
         self._shape: Shape | None = None
-        self._devices: dict[str, int] = {}  # of tablespaces' folders, as first seen
+        self._devices: dict[int, int] = {}  # of tablespaces' folders, by oid, as first seen
         self._left_out: list[str] = []  # names that are no UTF-8, by the last catalog
         self._version_number: int | None = None
 

@@ -60,6 +60,7 @@ from connectors.postgresql.split import MOVE_STEP, REJOIN_STEP, moves_rows
 from connectors.postgresql.split_block import COUNTED
 
 REMAKE_KEYS = {SPLIT, REJOIN, CLOSE, REOPEN}  # routes that remake foreign keys, and lock the tables that they name
+ACTIVE = "active"  # pg_stat_activity.state
 OLD_SHARE = 0.25  # of online_lock_timeout: an older transaction is not expected to end in time
 
 
@@ -146,9 +147,14 @@ def _blocker(found: _Transaction, relation: Relation, route: Route, settings: Po
         why = " to prevent wraparound, which gives way to nothing" if found.wraparound else ""
         sentence = f"autovacuum (process {found.pid}){_since(found)}{why}"
         return Blocker(sentence=sentence, gives_way=patient and not found.wraparound)
+    # Under a steady load somebody always uses the table, and each leaves it soon. Who is at work and came within the
+    # patient wait is expected to go within it; without that a busy table would never be tried. Who sits idle in a
+    # transaction waits for a person or a program, and says nothing of when.
+    young = found.seconds is not None and found.seconds <= _longest_wait(route, settings)
+    ends = bool(route.patient_prologue) and young and found.state == ACTIVE
     holds = f"holds {found.modes} on it" if found.modes else "holds an old snapshot"
     does = f"{found.state or 'in a transaction'}{f' ({found.command})' if found.command else ''}"
-    return Blocker(sentence=f"{_who(found)}: {does}{_since(found)}, {holds}")
+    return Blocker(sentence=f"{_who(found)}: {does}{_since(found)}, {holds}", gives_way=ends)
 
 
 def _who(found: _Transaction) -> str:
@@ -219,7 +225,7 @@ class PostgresqlMover(Closing, Unpausable):
         self._bytes_before, *_ = self._look(route)
 
     def _prologue(self, route: Route) -> tuple[str, ...]:
-        """The patient one where only background work that gives way is in the way."""
+        """The patient one where all that is in the way gives way within that time."""
         if not route.patient_prologue:
             return route.prologue
         with self._watching:

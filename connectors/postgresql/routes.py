@@ -279,7 +279,7 @@ def prologue_of(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
 
 
 def patience_of(relation: Relation, settings: PostgresqlSettings) -> float:
-    """Seconds to wait for a lock that only autovacuum holds.
+    """Seconds to wait for a lock that only autovacuum and transactions at work that are younger hold.
 
     The server cancels an autovacuum worker in favour of a session that has waited for deadlock_timeout (the manual,
     25.1.6). 0: lock_timeout is long enough for that, or deadlock_timeout so long that others would be blocked.
@@ -290,7 +290,8 @@ def patience_of(relation: Relation, settings: PostgresqlSettings) -> float:
 
 
 def _exclusive_lock(relation: Relation, lock_seconds: float, patience: float) -> str:
-    longer = f" ({format_seconds(patience)} where only autovacuum holds it, which gives way then)" if patience else ""
+    only = "where only autovacuum, which gives way then, and younger transactions at work hold it"
+    longer = f" ({format_seconds(patience)} {only})" if patience else ""
     waits = f"waits at most {format_seconds(lock_seconds)} for it{longer}, and others queue behind that wait"
     if relation.kind == INDEX:
         return f"ACCESS EXCLUSIVE on the index: while it is copied, which holds up every query on its table; {waits}"

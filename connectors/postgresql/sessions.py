@@ -261,6 +261,10 @@ LONGEST_MS = 2**31 - 1  # that a setting takes, 24 days
 OF_EVERY_SESSION = {
     "idle_session_timeout": "0",  # between two samples, and while it holds the lease, it is idle on purpose
     "transaction_timeout": "0",  # since 17: each statement has a time limit of its own, and a move takes long
+    # Otherwise a transaction would see the table as it was before it had its lock on it, and would drop what it has not
+    # seen; and a reading one that is SERIALIZABLE and DEFERRABLE would wait until no other is under way.
+    "default_transaction_isolation": "read committed",
+    "default_transaction_deferrable": "off",
     # An agent whose machine is gone says nothing: a silent network costs its lease after two minutes, not two hours.
     "tcp_keepalives_idle": "60",
     "tcp_keepalives_interval": "10",

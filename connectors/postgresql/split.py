@@ -192,7 +192,12 @@ def _of_keys(table: SplitTable, column: SplitColumn) -> Iterator[NoRoute]:
 
 
 def _of_parts(table: SplitTable) -> Iterator[NoRoute]:
-    unchecked = [each.name for each in table.constraints if not each.valid]
+    unenforced = [each.name for each in table.constraints if each.definition.endswith(" NOT ENFORCED")]  # since 18
+    if unenforced:
+        yield NoRoute(
+            code="not_enforced", sentence=f"constraints are NOT ENFORCED ({list_names(unenforced)}): drop them first"
+        )
+    unchecked = [each.name for each in table.constraints if not each.valid and each.name not in unenforced]
     if unchecked:
         yield NoRoute(
             code="not_valid",

@@ -52,8 +52,15 @@ def guarded_begin(
     plan: SplitPlan, wrong: str, message: str, described: sql.Composable, *, without: str = ""
 ) -> list[str]:
     """Its first statements: the lock, what else would be wrong, and how users see the table before."""
-    # The lock before anything is looked at: what another session changes meanwhile would not be seen.
+    # The lock before anything is looked at: what another session changes meanwhile would not be seen. That holds in
+    # READ COMMITTED alone: elsewhere what is seen is as old as the first statement, and rows that came while it waited
+    # for the lock would be dropped with their part.
     return [
+        raise_if(
+            "current_setting('transaction_isolation') <> 'read committed'",
+            "this statement has to run in READ COMMITTED: SET default_transaction_isolation = 'read committed'",
+            CHANGED,
+        ),
         "SET LOCAL search_path = pg_catalog, pg_temp",
         "SET LOCAL default_tablespace = ''",
         text("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", described),
@@ -82,9 +89,7 @@ def block(statements: Sequence[str], described: sql.Composable, declared: str = 
         described: the table that users see, before and after.
         declared: variables that they use, besides those of the description.
     """
-    description = "\n".join(
-        line for line in query("split_description").decode().splitlines() if not line.startswith("--")
-    )
+    description = _in_one_line("split_description")
     ending = [
         text("EXECUTE hotplace_description INTO hotplace_after USING {}::regclass::oid, ''", name_literal(described)),
         raise_if(
@@ -161,7 +166,13 @@ _HANGING = (
 
 def own_query() -> str:
     """The text that a block declares for ``refuse_own``."""
-    return "\n".join(line for line in query("part_own").decode().splitlines() if not line.startswith("--"))
+    return _in_one_line("part_own")
+
+
+def _in_one_line(name: str) -> str:
+    """A query without its comments: with a line feed in a quoted text all of the statement is shown as escapes."""
+    lines = query(name).decode().splitlines()
+    return " ".join(line.strip() for line in lines if not line.lstrip().startswith("--"))
 
 
 def refuse_own(plan: SplitPlan, part: str) -> Iterator[str]:

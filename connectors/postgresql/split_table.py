@@ -165,7 +165,13 @@ def read_table(session: ReadSession, key: str) -> SplitTable | None:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    rows = session.rows(query("split_table"), {"key": key}, doing=f"reading the definition of {key}")
+    try:
+        rows = session.rows(query("split_table"), {"key": key}, doing=f"reading the definition of {key}")
+    except UnicodeDecodeError as error:  # of a database in SQL_ASCII; it is read whole or not at all
+        raise StatementFailed(
+            f"reading the definition of {key}: it has a name, a default or a condition that is not UTF-8",
+            advice="Rename it, or leave the table whole: moves as a whole do not need its definition.",
+        ) from error
     return SplitTable.model_validate(rows[0][0]) if rows else None
 
 

@@ -20,6 +20,9 @@ ENGINE = Engine(
     settings=SimulatedSettings,
     connect=connect,
     sample_settings=SAMPLE_SETTINGS,
-    inheritance=Inheritance(place=(("scenario", "seed", "units", "state", "speed", "faults"),)),  # which world
+    inheritance=Inheritance(
+        place=(("scenario", "seed", "units", "state", "speed", "faults"),),  # which world
+        own=("may_move",),
+    ),
     sample_spaces=("ssd", "hdd"),
 )

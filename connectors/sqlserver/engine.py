@@ -137,6 +137,7 @@ ENGINE = Engine(
             "multi_subnet_failover",
         ),
         login=("password",),
+        own=("user", "read_intent", "move_by", "disks", "partitions"),
     ),
     by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
     client=SQLCMD,

@@ -6,7 +6,7 @@ gives the same figure: the order in which an engine lists its units can change n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from connectors.model.observation import F32, F64, I64, NO_PARENT, NO_WIDE, Bools, UnitTable
 from policies.evidence.prices import Prices, copy_seconds, move_cost_seconds
 from policies.model.confidence import certain_share
+from policies.model.moves import RouteCost
 from policies.model.plan import Situation
 from policies.model.settings import Pin, PolicySettings
 
@@ -114,7 +115,11 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     speeds = [tier.speed for tier in situation.tiers]
     error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
     copying = _copying(situation, settings, lead, size, rows, start)
-    cost = move_cost_seconds(copying, situation.database, settings) + _of_routes(situation, lead) * MICRO
+    # Sessions lose what a copy takes from the disk. While a rebuild waits for old transactions it reads nothing: priced
+    # like a copy, that wait made small busy indexes dearer to move than tables of ten times their size.
+    reading = copying * _of_routes(situation, lead, 1.0, lambda found: found.copied_ratio)
+    cost = move_cost_seconds(reading, situation.database, settings)
+    cost = cost + _of_routes(situation, lead, 0.0, lambda found: found.seconds) * MICRO
     cooling = _highest(situation.cooling_seconds, rows, start)
     owed = np.full(len(units), np.inf) if situation.owed_seconds is None else situation.owed_seconds
     owed = np.where(cooling > 0, _highest(owed, rows, start), 0.0)
@@ -231,14 +236,14 @@ def _copying(situation: Situation, settings: PolicySettings, lead: I64, size: I6
     return np.rint(seconds * MICRO)
 
 
-def _of_routes(situation: Situation, lead: I64) -> F64:
-    """Seconds that routes cost apart from the copying, where one was requested. Shape ``(m,)``."""
-    costs = np.zeros(len(lead))
+def _of_routes(situation: Situation, lead: I64, otherwise: float, figure: Callable[[RouteCost], float]) -> F64:
+    """A figure of the route of each bundle, where one was requested. Shape ``(m,)``."""
+    figures = np.full(len(lead), otherwise)
     if situation.route_costs:
         for at, row in enumerate(lead.tolist()):
             found = situation.route_costs.get(situation.units.key[row])
-            costs[at] = 0.0 if found is None else found.seconds
-    return costs
+            figures[at] = otherwise if found is None else figure(found)
+    return figures
 
 
 def _by_name(situation: Situation, known: Mapping[str, int], lead: I64) -> I64:

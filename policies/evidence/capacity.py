@@ -17,7 +17,7 @@ a partition does when its day is over. A new partition is expected to become abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import ceil, inf, nan
 from typing import Any
@@ -52,6 +52,14 @@ def largest_unit(situation: Situation, tier: int, head_room_ratio: float) -> int
         if at == tier and (room := room_bytes(space, head_room_ratio)) is not None
     ]
     return max(rooms, default=-1)
+
+
+def closed_spaces(situation: Situation, tiers: Collection[int]) -> str:
+    """Which spaces of some tiers cannot take data now, and why; "" where nothing is known against any."""
+    found = zip(situation.spaces, situation.tier_of_space, strict=True)
+    return "; ".join(
+        f"{space.name} cannot take data: {space.lost}" for space, at in found if at in tiers and space.lost
+    )
 
 
 def seconds_until_outgrown(situation: Situation, rows: Sequence[int], tier: int, head_room_ratio: float) -> float:
@@ -170,7 +178,7 @@ class GrowthState:
 
     size_bytes: I64  # by the last catalog that held the unit, -1: none did
     rate: F32  # bytes per second, decayed mean
-    seen: F32  # seconds between the first and the last catalog that held it
+    seen: F32  # seconds up to the last catalog that held it, since the first one or since it began to grow
     pause: F32  # seconds since it last grew
     longest: F32  # pause after which it grew again, in seconds
     like: I32  # slot of the partition before it, -1: none
@@ -231,17 +239,21 @@ def _learn(state: GrowthState, slots: I64, size: I64, elapsed: float) -> None:
     # What shrinks counts as no growth, not as negative growth: one rebuild would cancel days of it, and the table grows
     # on at the same pace afterwards.
     grown = np.maximum(size - state.size_bytes[slots], 0)
-    grew, pause, rate = grown > 0, state.pause[slots], state.rate[slots]
+    grew, pause = grown > 0, state.pause[slots]
+    # What begins to grow after it had stopped, or was quiet since it was first seen, is judged by what it does now:
+    # with the quiet days in the mean 250 MiB an hour would be told as 21.
+    begins = grew & _has_stopped(state, slots)
     # A unit that had not grown yet was not pausing: a partition may be made long before its day.
-    resumed = grew & (rate > 0)
+    resumed = grew & (state.rate[slots] > 0)
+    rate, seen = np.where(begins, 0.0, state.rate[slots]), np.where(begins, 0.0, state.seen[slots])
     state.longest[slots] = np.where(resumed, np.maximum(state.longest[slots], pause), state.longest[slots])
     state.pause[slots] = np.where(grew, 0.0, pause + elapsed)
-    kept, before = 2.0 ** (-elapsed / HALF_LIFE_SECONDS), 1.0 - 2.0 ** (-state.seen[slots] / HALF_LIFE_SECONDS)
+    kept, before = 2.0 ** (-elapsed / HALF_LIFE_SECONDS), 1.0 - 2.0 ** (-seen / HALF_LIFE_SECONDS)
     weight, new = before * kept, 1.0 - kept
     # Divided by the weight that was really seen: a plain decayed mean starts from 0 and would take days to believe a
     # table that grows from its first hour.
     state.rate[slots] = (rate * weight + grown / elapsed * new) / (weight + new)
-    state.seen[slots] += elapsed
+    state.seen[slots] = seen + elapsed
 
 
 def with_partitions_before(state: GrowthState, donors: I64, heirs: I64) -> GrowthState:

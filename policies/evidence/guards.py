@@ -159,7 +159,7 @@ def _why_not(
         (bundles.cost * HOUR > settings.payback_limit_seconds * counted, Verdict.PAYBACK_TOO_LONG),
         (_ram_is_cheaper(bundles, limits, settings), Verdict.RAM_IS_CHEAPER),
         ((sure < floor) | (bundles.cost * HOUR > settings.payback_limit_seconds * sure), Verdict.UNCERTAIN),
-        (_unproven(bundles, gain, settings), Verdict.UNPROVEN),
+        (bundles.observed < seconds_to_prove(gain, bundles.cost, settings), Verdict.UNPROVEN),
     ]
     return first_of(cases, Verdict.PROMOTE)
 
@@ -169,18 +169,31 @@ def favour_of(pin: I64) -> F64:
     return np.where(pin == Pin.PREFER, PREFERENCE, 1.0)
 
 
-def _unproven(bundles: Bundles, gain: F64, settings: PolicySettings) -> Bools:
-    """Ski rental: how long heat lasts is unknown, so a move waits until the heat has cost as much as the move would.
+def counted_seconds(observed: float, settings: PolicySettings) -> float:
+    """How much of the time for which a unit was observed its losses are added up over.
+
+    Multiplied by all of it, what a short memory knows would count for weeks. A gain counts against its copy for no
+    longer than the horizon, and so does what was lost.
+    """
+    return min(observed, settings.horizon_seconds)
+
+
+def seconds_to_prove(gain: F64, cost: F64, settings: PolicySettings) -> F64:
+    """Ski rental: how long a unit is observed until it may move, since how long its heat lasts is unknown.
 
     Renting until the rent paid equals the price, and buying then, costs at most twice the optimum in hindsight. Heat
     watched for the long horizon has shown that it lasts, and settings that ask for no history ask for no patience.
+
+    Args:
+        gain: microseconds per hour that it would save.
+        cost: session microseconds of its move.
+        settings: horizons, and how many times its cost a move has to have lost.
     """
-    # Heat is a decayed mean, so what was watched before this time has faded from it: multiplied by all the time
-    # observed, a burst of the last hour would count for weeks.
-    remembered = np.minimum(bundles.observed, settings.half_life_seconds / np.log(2.0))
-    lost = gain * (remembered / HOUR)
-    young = (bundles.observed < settings.long_half_life_seconds) & (settings.minimum_history_seconds > 0)
-    return np.asarray(young & (lost < settings.regret_ratio * bundles.cost), dtype=np.bool_)
+    if settings.minimum_history_seconds <= 0:
+        return np.zeros(len(gain))
+    needed = np.divide(settings.regret_ratio * cost * HOUR, gain, out=np.full(len(gain), np.inf), where=gain > 0)
+    needed = np.where(needed > counted_seconds(np.inf, settings), np.inf, needed)
+    return np.minimum(needed, settings.long_half_life_seconds)
 
 
 def _ram_is_cheaper(bundles: Bundles, limits: TierLimits | None, settings: PolicySettings) -> Bools:

@@ -36,6 +36,9 @@ ENOUGH = 0.9 * REPETITIONS  # to act on: a lost sample, or days before a unit wa
 OF_AN_HOUR = 0.5  # what an hour of the week counts for: one burst among three such hours looks like a habit
 MOST_REPETITIONS = 8.0
 MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
+MOSTLY = 0.75  # of the hours of a day, in which it has to be seen to count
+LEAST_DAYS = 3  # of the week, seen for the most part, before anything is said of what lasts
+LOW_DAYS = 0.3  # of them, on which demand may be lower than what is said to last
 PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
 STEP = timedelta(hours=1)
 _WEEKDAY_OF_EPOCH = 3  # 1970-01-01 was a Thursday
@@ -182,6 +185,26 @@ def _coldest(state: SeasonState) -> tuple[I64, F64]:
     mean = np.divide(demand, seconds, out=np.zeros(len(state)), where=seconds > 0)
     order = np.argsort(mean, kind="stable")
     return order, mean[order]
+
+
+def lasting_demand(state: SeasonState, slots: I64) -> F64:
+    """Index below which each unit fell on ``LOW_DAYS`` of the days of the week at most, shape ``(n,)``.
+
+    0 where fewer than ``LEAST_DAYS`` were seen: what came a day ago may be gone tomorrow.
+    """
+    if not len(state):
+        return np.zeros(len(slots))
+    by_day = (7, HOURS // 7, len(state))
+    demand = state.demand[:HOURS, : len(state)].reshape(by_day).sum(axis=1, dtype=np.float64)
+    watched = state.seconds[:HOURS, : len(state)].reshape(by_day)
+    seen = (watched > 0).mean(axis=1) >= MOSTLY
+    mean = np.where(seen, demand / np.maximum(watched.sum(axis=1, dtype=np.float64), 1.0), np.inf)
+    # The lowest days first; those that were not seen are behind all others.
+    at = (LOW_DAYS * seen.sum(axis=0)).astype(np.int64)
+    low = np.sort(mean, axis=0)[at, np.arange(len(state))]
+    low = np.where(seen.sum(axis=0) >= LEAST_DAYS, low, 0.0)
+    place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
+    return np.asarray(np.where(state.slot[place] == slots, low[place], 0.0), dtype=np.float64)
 
 
 def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Outlook:

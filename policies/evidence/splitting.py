@@ -19,7 +19,7 @@ from policies.evidence.capacity import room_bytes
 from policies.evidence.prices import Prices
 from policies.evidence.range_heat import TENTH, Concentration, RangeHeat, Share, share_with_interval
 from policies.model.columns import compute_density
-from policies.model.plan import Plan, Situation
+from policies.model.plan import Plan, Situation, Verdict
 from policies.model.settings import Pin, PolicySettings
 
 
@@ -80,7 +80,7 @@ class _Room:
 def splits_of(situation: Situation, plan: Plan, settings: PolicySettings, insides: Mapping[str, Inside]) -> SplitAnswer:
     """What each unit that was looked into would bring if it were split.
 
-    Units that the plan has on the fastest tier, and those for which too little was seen, are left out.
+    Units that the plan has on the fastest tier or splits itself, and those for which too little was seen, are left out.
 
     Args:
         situation: that the plan was made from.
@@ -110,6 +110,7 @@ def splits_of(situation: Situation, plan: Plan, settings: PolicySettings, inside
 def _is_candidate(situation: Situation, plan: Plan, row: int) -> bool:
     return bool(
         not plan.chosen[row]
+        and plan.verdict[row] != Verdict.SPLIT
         and plan.wait_saved_if_moved[row] > 0
         and situation.tier_of_space[situation.units.space[row]] > 0
     )

@@ -27,6 +27,7 @@ class MoveReason(StrEnum):
     LEVEL = "level"  # evens out load or fill among spaces of its tier, or makes room by going to another of them
     DRAIN = "drain"  # its space is to be emptied
     GROWTH = "growth"  # goes down in time, so that what grows in its space does not fill it
+    SPLIT = "split"  # the newest rows of a table, whose own gain pays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,15 @@ class RouteCost:
     def seconds(self) -> float:
         """All that it costs apart from copying."""
         return self.log_seconds + self.blocked_seconds + self.follow_up_seconds
+
+    @property
+    def copied_ratio(self) -> float:
+        """Share of ``copy_seconds`` in which bytes are copied. While a move waits for old transactions it slows none.
+
+        1 where its parts are not known.
+        """
+        parts = sum(self.copying or ())
+        return parts / (parts + self.around_seconds) if parts > 0 else 1.0
 
 
 def missed_wait_ratio(wait: float, bound: float, saved: float) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum, StrEnum
 from typing import Any
 
+from connectors.model.moves import Border
 from connectors.model.observation import F32, F64, I8, I32, I64, Bools, DatabaseDemand, RoleFigures, Space, UnitTable
 from policies.model.confidence import PastForecast
 from policies.model.moves import MoveReason, PredictionError, RouteCost, missed_wait_ratio
@@ -40,6 +41,7 @@ class Verdict(IntEnum):
     LEVELLED = 17  # goes to another space of its tier
     NOT_ASKED = 18  # the mode of this plan does not decide about it
     NOT_OBSERVED = 19  # the engine shows no reads of it, so more history tells nothing
+    SPLIT = 20  # its hot part goes to fast storage, the rest stays
     # -- what the model abstains for; numbers are stored, so none is ever given twice
     LOG_LIKE = 30  # sessions wait for its writes, not for its reads
     TOO_SMALL = 31  # a few blocks: the buffer pool keeps them once they are used
@@ -164,7 +166,7 @@ class PlanMove:
     """One bundle from space to space, with what it is expected to bring."""
 
     key: str  # leading unit of the bundle
-    rows: tuple[int, ...]  # rows of the unit table, the leading unit first
+    rows: tuple[int, ...]  # rows of the unit table, the leading unit first; (): of none, see ``part``
     size_bytes: int
     from_space: str
     to_space: str
@@ -177,6 +179,7 @@ class PlanMove:
     sentence: str
     wide: str = ""  # what moves as a whole, of UnitTable.wide_names; "": a bundle of its own
     group: int = 0  # 1, 2, ...: what makes room and what it makes room for have the same number; 0: not grouped
+    part: Border | None = None  # where the table is split, of which only the part behind it moves; then no rows
 
     @property
     def name(self) -> str:

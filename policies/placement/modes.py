@@ -30,7 +30,7 @@ import numpy as np
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds
 from connectors.model.observation import F64, I8, I64, Bools, Signal, Space
 from policies.evidence.bundles import MICRO, Bundles, bundles_of
-from policies.evidence.capacity import room_bytes
+from policies.evidence.capacity import closed_spaces, room_bytes
 from policies.evidence.guards import may_leave
 from policies.evidence.prices import HOUR
 from policies.model.columns import KeysOf, canonical_order, compute_density
@@ -405,7 +405,10 @@ class PinView:
             return f"moves together with a unit that is pinned off {situation.tiers[0].name}"
         if not self.bundles.routable[bundle]:
             return f"cannot be moved: {situation.no_route[situation.units.key[int(self.bundles.lead[bundle])]]}"
-        return f"needs {format_bytes(self._size(row))}, more than any space {self._where(row)} is known to hold"
+        fast = situation.pin[row] != Pin.NEVER
+        closed = closed_spaces(situation, [at for at in range(len(situation.tiers)) if (at == 0) == fast])
+        needs, other = f"needs {format_bytes(self._size(row))}", "other " if closed else ""
+        return f"{needs}, more than any {other}space {self._where(row)} is known to hold{closed and f': {closed}'}"
 
 
 def pin_view(situation: Situation, plan: Plan, settings: PolicySettings) -> PinView:

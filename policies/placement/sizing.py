@@ -37,15 +37,13 @@ writes go to which part is unknown, so all demand is divided as the reads are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
-from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from connectors.model.observation import F64, I64, NO_PARENT, NO_WIDE, Bools, UnitTable
+from connectors.model.observation import F64, I64, Bools
 from policies.evidence.borders import Split
 from policies.evidence.bundles import MICRO, Bundles, bundles_of
 from policies.evidence.capacity import room_bytes
@@ -54,10 +52,11 @@ from policies.evidence.prices import HOUR, most_waiting
 from policies.evidence.queueing import LEAST_WAITED, ROWS, TRANSACTIONS, change_ratio, closed_loop, stations_of
 from policies.evidence.workload import OPEN
 from policies.model.columns import KeysOf, canonical_order, compute_density
-from policies.model.plan import HeatView, Plan, Situation
+from policies.model.plan import Plan, Situation
 from policies.model.settings import GIB, Pin, PolicySettings
 from policies.placement.forecast import forecast, tiers_after
 from policies.placement.forecast_figures import Forecast, mixture_of
+from policies.placement.ranges import with_splits
 
 # Shares of the saving at which the network is asked: closer towards the end, where queues vanish.
 _LEFT = np.unique(np.concatenate((np.linspace(0.0, 1.0, 129), np.geomspace(1e-4, 1.0, 65))))
@@ -467,9 +466,6 @@ def _select(items: _Items, room: int) -> F64:
     return items.totals[:, settled] + taken
 
 
-Column = TypeVar("Column", bound=NDArray[Any] | None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitSizing:
     """What the fastest tier as it is does with the splits, next to what it does without them."""
@@ -505,61 +501,6 @@ def forecast_with_splits(
     """Throughput after a plan and these splits, hot parts on the fastest tier."""
     hot = np.zeros(len(splits), dtype=np.int64)
     return forecast(with_splits(situation, splits), settings, np.concatenate((tiers_after(situation, plan), hot)))
-
-
-def with_splits(situation: Situation, splits: Sequence[Split]) -> Situation:
-    """The situation with the hot parts as units of their own, at its end, where the whole units are."""
-    row_of = {key: row for row, key in enumerate(situation.units.key)}
-    rows = np.array([row_of[each.key] for each in splits], dtype=np.int64)
-    share = np.array([each.of_reads for each in splits], dtype=np.float64)
-    heat = situation.heat
-    columns = {each.name: getattr(heat, each.name) for each in fields(HeatView)}
-    grown = {name: _append_rows(column, rows) for name, column in columns.items()}
-    for name in ("rates", "steady"):
-        if columns[name] is not None:
-            grown[name] = _shared_out(columns[name], rows, share)
-    return replace(
-        situation,
-        units=_units_with(situation.units, splits, rows),
-        heat=HeatView(**grown),
-        pin=_append_rows(situation.pin, rows),
-        cooling_seconds=_append_rows(situation.cooling_seconds, rows),
-        owed_seconds=_append_rows(situation.owed_seconds, rows),
-        whole=None if situation.whole is None else np.append(situation.whole, np.full(len(rows), NO_WIDE, np.int32)),
-        growth=_append_rows(situation.growth, rows),
-        copy_seconds=_append_rows(situation.copy_seconds, rows),
-    )
-
-
-def _units_with(units: UnitTable, splits: Sequence[Split], rows: I64) -> UnitTable:
-    size = np.append(units.size_bytes, [each.hot_bytes for each in splits]).astype(np.int64)
-    size[rows] -= size[len(units) :]
-    more = np.arange(1, len(rows) + 1, dtype=np.int64)
-    return UnitTable(
-        physical_id=np.append(units.physical_id, units.physical_id[-1] + more),
-        key=[*units.key, *(f"{each.key} (hot part)" for each in splits)],
-        kind=_append_rows(units.kind, rows),
-        size_bytes=size,
-        space=_append_rows(units.space, rows),
-        bundle=np.append(units.bundle, units.bundle.max() + more),
-        parent=np.append(units.parent, np.full(len(rows), NO_PARENT, dtype=np.int64)),
-        wide=None if units.wide is None else np.append(units.wide, np.full(len(rows), NO_WIDE, np.int32)),
-        wide_names=units.wide_names,
-        uncounted=_append_rows(units.uncounted, rows),
-    )
-
-
-def _append_rows(column: Column, rows: I64) -> Column:
-    """A column, ``(n,)`` or ``(signals, n)``, with copies of some rows behind it; None stays None."""
-    return column if column is None else cast(Column, np.concatenate((column, column[..., rows]), axis=-1))
-
-
-def _shared_out(rates: F64, rows: I64, share: F64) -> F64:
-    """Rates ``(signals, n)`` with the hot parts behind, and the rest where the whole was."""
-    hot = rates[:, rows] * share
-    rest = rates.copy()
-    rest[:, rows] -= hot
-    return np.concatenate((rest, hot), axis=1)
 
 
 def _nearest(points: Sequence[Point], size_bytes: int) -> Point:

@@ -14,8 +14,8 @@ import numpy as np
 from connectors.model.formatting import format_bytes, format_rate, format_seconds, format_wait
 from connectors.model.observation import I64, NO_WIDE, Signal
 from policies.evidence.bundles import MICRO, Bundles, bundle_of
-from policies.evidence.capacity import growth_rate, largest_unit, room_bytes, seconds_until_outgrown
-from policies.evidence.guards import favour_of, hit_ratio, physical_reads, writes
+from policies.evidence.capacity import closed_spaces, growth_rate, largest_unit, room_bytes, seconds_until_outgrown
+from policies.evidence.guards import favour_of, hit_ratio, physical_reads, seconds_to_prove, writes
 from policies.evidence.prices import HOUR, payback_seconds
 from policies.model.moves import MoveReason, RouteCost
 from policies.model.plan import Plan, PlanMove, Situation, Verdict
@@ -164,6 +164,7 @@ _GENERAL = {
     Verdict.NOT_MANAGED: "stays: no tier is configured for its space",
     Verdict.WAITING: "waits for the next plan",
     Verdict.LEVELLED: "goes to another space of its tier",
+    Verdict.SPLIT: "is split: its newest rows go to faster storage, the rest stays",
     Verdict.NOT_ASKED: "stays: this mode of the balancer does not decide about it",
     Verdict.LOG_LIKE: "stays: sessions wait for its writes, as with a log, and hardly for its reads",
     Verdict.TOO_SMALL: "stays: it is so small that the buffer pool keeps it",
@@ -255,9 +256,10 @@ def explain_verdict(situation: Situation, plan: Plan, row: int, settings: Policy
         settings: with which it was made.
     """
     verdict = Verdict(int(plan.verdict[row]))
-    move = next((move for move in plan.moves if row in move.rows), None)
+    key = situation.units.key[row]
+    move = next((move for move in plan.moves if row in move.rows or (move.part is not None and move.key == key)), None)
     if move is not None:
-        with_it = f"{situation.units.key[row]} moves with {move.wide}. " if move.wide else ""
+        with_it = f"{key} moves with {move.wide}. " if move.wide else ""
         return f"{with_it}{move.sentence}{_why_alone(situation, plan, row)}"
     facts = _facts(situation, plan, row, settings)
     sentence = _SENTENCES[verdict](facts)
@@ -277,7 +279,7 @@ def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
         return f" It cannot move with {name}: {situation.no_wide[name]}."
     if np.isin(situation.pin[inside], (Pin.MUST, Pin.NEVER)).any():
         return f" It does not move with {name}, which holds something pinned."
-    if not any(inside[move.rows[0]] for move in plan.moves):
+    if not any(inside[list(move.rows[:1])].any() for move in plan.moves):
         return ""
     size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
     return (
@@ -305,6 +307,8 @@ class _Facts:
     observed: float
     cooling: float
     payback: float
+    cost: float  # session seconds of its move
+    proven_after: float  # seconds of observing
     pin: Pin
     no_route: str
     room: str
@@ -343,6 +347,8 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
         payback=payback(bundle),
+        cost=float(bundle.cost[0] / MICRO),
+        proven_after=float(seconds_to_prove(bundle.saving_on(0), bundle.cost, settings)[0]),
         pin=Pin(int(situation.pin[row])),
         no_route=next(
             (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no route is known"
@@ -372,10 +378,11 @@ def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySett
         for space in spaces
         if (room := room_bytes(space, settings.head_room_ratio)) is not None
     ]
+    closed = closed_spaces(situation, (0,))
     if not rooms:
-        return f"the free space of {tier} is not known; configure a capacity for its spaces"
+        return closed or f"the free space of {tier} is not known; configure a capacity for its spaces"
     if largest_unit(situation, 0, settings.head_room_ratio) < size:
-        return f"it is larger than any space of {tier}"
+        return f"it is larger than any {'other ' if closed else ''}space of {tier}{closed and f', and {closed}'}"
     left = format_bytes(max(0, max(rooms)))
     return f"{tier} has {left} left, and the units that are there or are moved there save more per byte"
 
@@ -466,6 +473,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"it waits for the next plan."
     ),
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",
+    Verdict.SPLIT: lambda f: f"{f.key} {_GENERAL[Verdict.SPLIT]}.",
     Verdict.NOT_ASKED: lambda f: f"{f.key} {_GENERAL[Verdict.NOT_ASKED]}.",
     Verdict.LOG_LIKE: lambda f: (
         f"{f.key} is written {format_rate(f.log_writes)} blocks/s while sessions wait, and read "
@@ -482,7 +490,8 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if that lasted.",
     Verdict.UNPROVEN: lambda f: (
         f"{f.key}: {_would_save(f)}, but it was observed for only {format_seconds(f.observed)}, and it may not "
-        f"last; it is moved once its waits have added up to the cost of the move."
+        f"last; moving it would cost sessions {format_seconds(f.cost)}, which its waits come to after "
+        f"{format_seconds(f.proven_after)}."
     ),
     Verdict.RAM_IS_CHEAPER: lambda f: (
         f"{f.key} reads {format_rate(f.reads)} blocks/s with {format_bytes(f.size)}: keeping it in the "

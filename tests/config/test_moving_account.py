@@ -83,6 +83,31 @@ def test_another_server_is_not_trusted_like_the_first(engine: str) -> None:
         assert getattr(found, name) == usual[name].default, name
 
 
+LIMITS: dict[str, dict[str, Any]] = {
+    "postgresql": {"wal_mib": 512, "replica_queue_mib": 64, "lock_timeout": "200ms", "online_lock_timeout": "2s"},
+    "sqlserver": {"replica_queue_mib": 64, "lock_timeout": "1s", "low_priority_minutes": 2},
+    "oracle": {"log_used_percent": 40, "online_lock_timeout": "5s"},
+    "db2": {"log_used_percent": 40, "replica_queue_mib": 64},
+}
+
+
+@pytest.mark.parametrize("place", [{}, {"host": "elsewhere"}])
+@SERVERS
+def test_limits_hold_for_the_account_that_moves(engine: str, place: dict[str, str]) -> None:
+    """Moves were planned with what stands under `connection`, and are carried out with it, unless it says otherwise."""
+    limits = LIMITS[engine]
+    found, watching = moving(engine, {**OTHER, **place}, **limits), find_engine(engine).settings.model_fields
+    for name in limits:
+        assert getattr(found, name) != watching[name].default, name
+    name = next(iter(limits))
+    assert getattr(moving(engine, {**OTHER, name: 7}, **limits), name) == 7
+
+
+def test_who_moves_is_never_led_to_a_secondary() -> None:
+    """Though who watches is."""
+    assert not moving("sqlserver", OTHER, read_intent=True).read_intent
+
+
 def test_oracle_names_its_place_in_one_way() -> None:
     """A dsn replaces host, port and service, and they replace a dsn."""
     found = moving("oracle", {**OTHER, "dsn": "SHOP_MOVES"})

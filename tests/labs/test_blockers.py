@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import psycopg
 import pytest
@@ -92,7 +93,7 @@ def test_autovacuum_gives_way(cluster: Cluster, dba: psycopg.Connection, connect
     route = route_to(connector, "public.thing", "fast")
     assert route.prologue[0] == "SET lock_timeout = '500ms'"
     assert route.patient_prologue[0] == "SET lock_timeout = '1500ms'", "deadlock_timeout and lock_timeout"
-    assert "1.5 s where only autovacuum holds it" in route.locks
+    assert "1.5 s where only autovacuum, which gives way then, and younger transactions at work hold it" in route.locks
     with autovacuum(cluster, dba, "thing"):
         (worker,) = connector.blockers(route)
         assert worker.gives_way
@@ -117,6 +118,38 @@ def test_a_session_next_to_autovacuum_makes_the_move_impatient(
         assert {each.gives_way for each in connector.blockers(route)} == {False, True}
         mover.prepare(route)
         assert mover._session.execute("SHOW lock_timeout").fetchone() == ("500ms",)
+
+
+@pytest.mark.usefixtures("thing")
+def test_a_transaction_that_should_end_in_time_is_waited_for(
+    cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack
+) -> None:
+    """Of a busy table somebody is always older than lock_timeout: the move waits its patient time all the same."""
+    dba.execute(f"ALTER DATABASE {dbname} SET deadlock_timeout = '5s'".encode())  # patience enough for a busy machine
+    connector = cluster.connector(dbname)
+    cleanup.callback(connector.close)
+    route = route_to(connector, "public.thing", "fast")
+    with cluster.session(dbname) as busy, connector.open_mover() as mover:
+        assert isinstance(mover, PostgresqlMover)
+        busy.execute("BEGIN")
+        busy.execute("SELECT count(*) FROM thing")
+        wait_until(lambda: connector.blockers(route) != (), "it is older than lock_timeout")
+        (idle,) = connector.blockers(route)
+        assert not idle.gives_way
+
+        def work() -> None:
+            with suppress(psycopg.errors.QueryCanceled):
+                busy.execute("SELECT pg_sleep(5)")
+
+        working = threading.Thread(target=work)
+        working.start()
+        try:
+            wait_until(lambda: connector.blockers(route)[0].gives_way, "it is at work again")
+            mover.prepare(route)
+            assert mover._session.execute("SHOW lock_timeout").fetchone() == ("5500ms",)
+        finally:
+            busy.cancel_safe()
+            working.join(30)
 
 
 @pytest.mark.usefixtures("thing")

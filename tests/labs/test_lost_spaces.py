@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,8 @@ def lost(connector: PostgresqlConnector) -> str:
     catalog = connector.catalog()
     spaces = {space.name: space for space in catalog.spaces}
     assert not [space.name for space in spaces.values() if space.lost and space.name != "lost"]
+    room = {spaces["lost"].free_bytes, spaces["lost"].capacity_bytes}
+    assert not spaces["lost"].lost or room == {None}  # what lies below its folder is no room of it
     return spaces["lost"].lost
 
 
@@ -112,4 +115,29 @@ def test_a_folder_that_the_server_may_not_use_hides_no_other(
     finally:
         shut.chmod(was & 0o7777)
         dba.execute("DROP TABLE other")
+    assert not lost(connector)
+
+
+def test_a_link_that_leads_elsewhere_is_told(
+    cluster: Cluster, connector: PostgresqlConnector, dba: psycopg.Connection, folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The server follows the link in pg_tblspc, and finds a copy of the folder on another device."""
+    assert not lost(connector)
+    row = dba.execute("SELECT oid FROM pg_tablespace WHERE spcname = 'lost'").fetchone()
+    assert row is not None
+    link, copy = cluster.server.data / "pg_tblspc" / str(row[0]), folder.with_name(f"{folder.name}_copy")
+    shutil.copytree(folder, copy)
+    for each in (copy, *copy.rglob("*")):
+        cluster.server.own(each)
+    device = {str(copy): 1}
+    monkeypatch.setattr(sessions, "_folder", lambda path: (True, True, Path(path).stat().st_dev + device.get(path, 0)))
+    link.unlink()
+    link.symlink_to(copy)
+    try:
+        assert "another device" in lost(connector)
+        assert str(copy) in lost(connector)
+    finally:
+        link.unlink()
+        link.symlink_to(folder)
     assert not lost(connector)

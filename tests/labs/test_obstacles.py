@@ -115,10 +115,21 @@ def frozen(cluster: Cluster, dba: psycopg.Connection, dbname: str) -> Iterator[P
     dba.execute(f"DROP ROLE frozen_{dbname}".encode())
 
 
-def test_a_login_whose_sessions_begin_read_only_is_told(thing: psycopg.Connection, frozen: PostgresqlConnector) -> None:
+def test_a_login_whose_sessions_begin_read_only_is_told(
+    cluster: Cluster, thing: psycopg.Connection, frozen: PostgresqlConnector
+) -> None:
     """The reading session is read-only too, by its own setting: that is no finding."""
     assert thing.info.dbname
     assert "default_transaction_read_only" in found(frozen)["sessions_read_only"]
+    # As it was set for this database alone, which counts more than for the role.
+    role, dbname = f"frozen_{thing.info.dbname}", thing.info.dbname
+    thing.execute(f"ALTER ROLE {role} IN DATABASE {dbname} SET default_transaction_read_only = on".encode())
+    (told,) = (each for each in frozen.doctor() if each.code == "sessions_read_only")
+    assert told.remedy is not None
+    thing.execute(told.remedy.removeprefix("If it is to move: ").encode())
+    with closing(cluster.connector(dbname, user=role)) as mended:
+        assert "sessions_read_only" not in found(mended)
+    thing.execute(f"ALTER ROLE {role} IN DATABASE {dbname} RESET ALL".encode())
     with pytest.raises(StatementFailed) as caught:
         run(frozen, route_to(frozen, "public.thing", "fast"))
     assert "default_transaction_read_only" in caught.value.advice

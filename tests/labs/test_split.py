@@ -208,6 +208,21 @@ UNDONE = {
     "index_statistics": b"DROP INDEX e",
     "sequence": b"DROP TABLE other",
 }
+
+
+@only_newest
+def test_what_is_not_enforced_is_refused(
+    cluster: Cluster, orders: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """Since 18: VALIDATE CONSTRAINT, the remedy for one that was never checked, would not do."""
+    if cluster.major < 18:
+        pytest.skip("NOT ENFORCED came with 18")
+    orders.execute("ALTER TABLE orders ADD CHECK (customer < 100) NOT ENFORCED")
+    refused = connector.routes_split(a_bundle(orders), Border(column="id", value="1000000"), "fast")
+    assert isinstance(refused, NoRoute)
+    assert (refused.code, "drop" in refused.sentence) == ("not_enforced", True)
+
+
 COLUMNS = {"no_column": "nothing", "generated": "twice", "nullable": "customer"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
 from tests.cli.test_inside import ID
 from tests.contract.asking import run
 from tests.documents import check_document
-from tests.labs.postgresql import Cluster
+from tests.labs.postgresql import Cluster, wait_until
 from tests.labs.test_long_transactions import Place
 from tests.labs.test_split import (
     ADD,
@@ -217,3 +218,42 @@ def test_no_border_given(place: Place) -> None:
     said = " ".join(done.stderr.split())
     assert "a split moves 1 MiB at most" in said
     assert "--column id --border VALUE` with a value ahead of the newest row (2004 when" in said
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+@only_newest
+def test_rows_that_come_while_it_waits_are_seen(
+    cluster: Cluster, dbname: str, analyzed: psycopg.Connection, connector: PostgresqlConnector, isolation: str
+) -> None:
+    """Whatever isolation a DBA made the default: a row committed while the way back waits for its lock stays."""
+    route = split_route(connector, analyzed, "id", "1805")
+    run(connector, route)
+    analyzed.execute(f"ALTER DATABASE {dbname} SET default_transaction_isolation = '{isolation}'".encode())
+    before = answers(analyzed)
+    with cluster.session(dbname) as user, closing(cluster.connector(dbname, lock_timeout="10s")) as patient:
+        user.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        user.execute(ADD.encode())
+        waiting = threading.Thread(target=run, args=(patient, route), kwargs={"undo": True})
+        waiting.start()
+        blocked = "SELECT count(*) FROM pg_locks WHERE relation = 'orders'::regclass AND NOT granted"
+        wait_until(lambda: analyzed.execute(blocked).fetchone() == (1,), "the way back waits for its lock")
+        user.execute("COMMIT")
+        waiting.join()
+    assert connector.inspect(route).home is Home.SOURCE
+    after = answers(analyzed)
+    assert after != before
+    assert analyzed.execute("SELECT count(*) FROM orders").fetchone() == (4000,)
+
+
+@only_newest
+def test_the_statement_itself_wants_read_committed(
+    cluster: Cluster, dbname: str, analyzed: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """Where a person runs it: no row is moved by what could miss some."""
+    route = split_route(connector, analyzed, "id", "1805")
+    run(connector, route)
+    with cluster.session(dbname) as person:
+        person.execute("SET default_transaction_isolation = 'repeatable read'")
+        with pytest.raises(psycopg.Error, match="READ COMMITTED"):
+            person.execute(route.undo_steps[0].sql.encode())
+    assert connector.inspect(route).home is Home.TARGET

@@ -13,13 +13,14 @@ import pytest
 from psycopg import sql
 
 from agent.demo.server import private_server
-from connectors.kit.contract import CannotConnect, ConnectorError, LockNotObtained, ObjectGone
+from connectors.kit.contract import CannotConnect, ConnectorError, LockNotObtained, ObjectGone, StatementFailed
+from connectors.model.moves import Border
 from connectors.model.observation import Demand, Home, Interval, Signal
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.sessions import open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 from policies.evidence.counter_deltas import difference
-from tests.contract.asking import reads_of, route_to, run
+from tests.contract.asking import bundle_of, reads_of, route_to, run
 from tests.labs.postgresql import SERVER_SETTINGS, Cluster, flush, installations, wait_until
 from tests.labs.test_moving import in_background, table, waits_for_lock
 
@@ -169,6 +170,11 @@ def test_a_name_in_no_encoding_keeps_nothing_else_from_being_read(
     assert len(found) == 1
     assert 'public."caf\\xe9"' in found[0].sentence
     assert connector.sample().epoch
+    with cluster.session(raw) as session:
+        session.execute(b'CREATE TABLE parts (id int PRIMARY KEY, "n\xf6" text)')
+    bundle = bundle_of(connector.catalog(), "public.parts")
+    with pytest.raises(StatementFailed, match=r"public\.parts: it has a name.*not UTF-8"):
+        connector.routes_split(bundle, Border(column="id", value="100"), "fast")
     other = cluster.connector(dba.info.dbname)  # where roles of all databases are seen
     cleanup.callback(other.close)
     assert other.doctor()

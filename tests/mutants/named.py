@@ -258,6 +258,11 @@ NAMED = (
         ("tests/labs/test_blockers.py::test_a_session_next_to_autovacuum_makes_the_move_impatient",),
     ),
     Named(
+        "PostgreSQL: others queue for who sits idle in a transaction", "connectors/postgresql/mover.py",
+        "young and found.state == ACTIVE", "young",
+        ("tests/labs/test_blockers.py::test_a_transaction_that_should_end_in_time_is_waited_for",),
+    ),
+    Named(
         "what is cooling down makes room (promise 7)", "policies/evidence/guards.py",
         "        & (bundles.cooling <= 0)\n", "", (f"{GROWTH}::test_no_more_leaves_than_growth_needs",),
     ),

@@ -38,7 +38,8 @@ def proposed_at(site: Site, watch: Watch, minutes: int) -> datetime | None:
     [
         ("regret: 0", "policy.minimum_history"),
         ("regret: 30", "policy.regret"),
-        ("regret: 200, half_life: 24h", "policy.regret"),
+        ("regret: 200", "policy.regret"),
+        ("regret: 30, half_life: 1min", "policy.regret"),
         ("regret: 0, minimum_gain: 1h", "policy.certainty"),
     ],
 )

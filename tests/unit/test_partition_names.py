@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
-from connectors.kit.rolling import Range, RangeTable, refusal_of_name
+from connectors.kit.rolling import HIGH, LOW, PARTITION, Range, RangeTable, next_ranges, refusal_of_name
+from connectors.kit.templates import StatementTemplate, StatementText, TemplateKind, TemplateParameter, ValueKind
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 START = datetime(2026, 11, 27, 14, tzinfo=UTC)
@@ -83,3 +85,71 @@ def test_a_form_that_does_not_make_the_names_that_are_there_is_refused(
     assert refusal is not None
     assert names[-1] in refusal.sentence
     assert "a name of its own" in refusal.sentence
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        ("2026-04-01 2026-07-01 2026-10-01", "2027-01-01"),  # quarters: 91 and 92 days
+        ("2026-07-01 2026-10-01 2027-01-01", "2027-04-01"),  # twice 92 days, then 90
+        ("2026-01-01 2027-01-01 2028-01-01", "2029-01-01"),  # years, the next of 366 days
+        ("2024-01-01 2025-01-01 2026-01-01", "2027-01-01"),
+        ("2026-07-01 2027-01-01", "2027-07-01"),  # half a year, of which there is one
+        ("2026-07-01 2026-08-01 2026-09-01", "2026-10-01"),  # twice 31 days
+        ("2026-01-04 2026-02-01 2026-03-01", "2026-03-29"),  # four weeks, one of which is a month by chance
+        ("2026-11-02 2026-11-09 2026-11-16", "2026-11-23"),
+    ],
+)
+def test_calendar_lengths_go_on(begins: str, ends: str) -> None:
+    """The next range ends where the calendar says, also where the last two have the same number of days."""
+    bounds = [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in begins.split()]
+    found = table(*((low, high, f"m_{low:%Y%m%d}") for low, high in pairwise(bounds)))
+    assert found.next_high == datetime.fromisoformat(ends).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names", "third"),
+    [
+        ("2026-07-01 2026-10-01 2027-01-01", ("m_p2026q3", "m_p2026q4"), "m_p2027q1"),  # pg_partman 4
+        ("2026-07-01 2026-10-01 2027-01-01", ("m_2026_Q3", "m_2026_Q4"), "m_2027_Q1"),
+        ("2026-10-01 2026-11-01 2026-12-01", ("m_y2026m10", "m_y2026m11"), "m_y2026m12"),  # PostgreSQL's manual
+    ],
+)
+def test_names_of_quarters_and_months(bounds: str, names: tuple[str, ...], third: str) -> None:
+    """Their form makes the next name."""
+    ends = [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in bounds.split()]
+    found = table(*((low, high, name) for (low, high), name in zip(pairwise(ends), names, strict=True)))
+    assert refusal_of_name(found) is None
+    last = found.ranges[-1]
+    assert last.named_for(last.high, found.name_form) == third
+
+
+MADE = StatementText(role="step 1", sql="CREATE {partition} FROM {low} TO {high}")
+
+
+def a_template(days: int) -> StatementTemplate:
+    """Of daily partitions that begin within so many days."""
+    bounds = (TemplateParameter(name=name, kind=ValueKind.TIME, least=-366 * 86400, most=days * 86400)
+              for name in (LOW, HIGH))  # fmt: skip
+    word = TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=8, most=8)
+    return StatementTemplate(
+        kind=TemplateKind.NEXT_PARTITION, table="s.t", space="fast", texts=(MADE,), parameters=(word, *bounds)
+    )
+
+
+@pytest.mark.parametrize(
+    ("there", "due"),
+    [
+        ((26, 27, 28), [29, 30, 31]),  # without a gap
+        ((26, 27, 30), [28, 29, 31]),  # two could not be made when the third one was
+        ((26, 27, 29, 30), [28, 31]),
+        ((20, 21, 25, 26, 27), [28, 29, 30, 31]),  # rows of a gap that is over come no more
+        ((27, 29), [28, 30, 31]),
+    ],
+)
+def test_a_partition_that_is_missing_comes_first(there: tuple[int, ...], due: list[int]) -> None:
+    """As its creation has failed once: else its rows would be refused for ever."""
+    days = {day: MIDNIGHT + (day - 27) * DAY for day in range(20, 33)}
+    found = table(*((days[day], days[day] + DAY, f"m_{days[day]:%Y%m%d}") for day in there))
+    made = [each.name for each, _ in next_ranges(found, a_template(4), START)]
+    assert made == [f"m_{days[day]:%Y%m%d}" for day in due]

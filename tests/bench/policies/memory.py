@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import StepState
 from agent.model.states import MoveState
+from connectors.model.moves import SPLIT
+from policies.model.moves import RouteCost
 from tests.virtual_clock import EPOCH, VirtualClock
 
 
@@ -71,6 +73,19 @@ class Memory:
                 )
             )  # fmt: skip
             begin = end
+
+    def note_split(self, size_bytes: int, cost: RouteCost, started_at: datetime, seconds: float) -> None:
+        """A table that was split, which teaches how long splits take: ``size_bytes`` moved, predicted at a cost."""
+        route = SimpleNamespace(name=SPLIT, bundle=SimpleNamespace(unit_keys=()))
+        move = SimpleNamespace(
+            size_bytes=size_bytes, reason="split", from_tier="hdd", to_tier="ssd", route=route, cost=cost
+        )
+        self._sent.append(
+            SimpleNamespace(
+                move_id=len(self._sent), move=move, move_state=MoveState.KEPT, state=StepState.DONE,
+                intended_at=started_at, ended_at=started_at + timedelta(seconds=seconds),
+            )
+        )  # fmt: skip
 
     def sent_statements(self, database: str, since: datetime) -> list[Any]:
         """Those that had not ended before that, all carried out well."""

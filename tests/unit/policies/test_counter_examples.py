@@ -66,6 +66,27 @@ def test_young_heat_is_moved_once_it_has_cost_as_much_as_the_move() -> None:
     assert verdict(replace(unit, observed=4000.0), replace(SETTINGS, regret_ratio=0.5), site) is Verdict.PROMOTE
 
 
+def test_what_was_lost_is_counted_by_the_memory_that_ranks() -> None:
+    """Heat remembers for a day, whatever recent work does: a short ``half_life`` must not end the count of the wait."""
+    unit = Unit(key="young", size=100 * GIB, sync=100.0, observed=4100.0)
+    site = Site(room={"fast": 1000 * GIB, "slow": 10**15})
+    assert verdict(unit, replace(SETTINGS, half_life_seconds=60.0), site) is Verdict.PROMOTE
+    # Beyond the time for which a gain counts, only heat of the long horizon is believed.
+    brief = replace(SETTINGS, horizon_seconds=4000.0)
+    assert verdict(unit, brief, site) is Verdict.UNPROVEN
+    assert verdict(replace(unit, observed=brief.long_half_life_seconds), brief, site) is not Verdict.UNPROVEN
+
+
+def test_it_is_said_how_long_to_wait_for_proof() -> None:
+    """A DBA reads what the move costs and when its heat will have lasted long enough."""
+    situation = Site(room={"fast": 1000 * GIB, "slow": 10**15}).situation(
+        [Unit(key="young", size=100 * GIB, sync=100.0, observed=4000.0)]
+    )
+    plan = make_plan(situation, SETTINGS)
+    said = explain_verdict(situation, plan, 0, SETTINGS)
+    assert "moving it would cost sessions 35 min 47 s, which its waits come to after 1 h 8 min." in said
+
+
 def test_memory_is_the_cheaper_fix_where_prices_say_so() -> None:
     """A GiB of memory for 30 a year against 2.5 and 0.1 per I/O a second: from 275 reads a second on memory wins."""
     priced = TierLimits(gib_year=2.5, io_year=0.1)

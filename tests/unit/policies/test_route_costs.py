@@ -112,6 +112,21 @@ def test_plans_weigh_what_routes_cost() -> None:
     assert (figures.log_seconds, figures.blocked_seconds, figures.follow_up_seconds) == (1.0, 1e8, 2.0)
 
 
+def test_waiting_for_old_transactions_slows_nobody() -> None:
+    """Of 20 s of a rebuild it waits 18 for transactions to end: sessions are charged for the two in which it copies."""
+    settings = PolicySettings(regret_ratio=0.0)
+    situation = site(Unit(key="t", sync=50.0, size=100 * MIB))
+    waits = RouteCost(
+        log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0, copying=(1.5, 0.5), around_seconds=18.0,
+        copy_seconds=20.0,
+    )  # fmt: skip
+    situation = replace(situation, route_costs={"t": waits})
+    plan = make_plan(situation, settings)
+    figures = figures_of(situation, plan, 0, settings)
+    assert figures.copy_seconds == 20.0, "a window has to hold all of it"
+    assert figures.cost_seconds == pytest.approx(move_cost_seconds(np.array([2.0]), BUSY, settings)[0])
+
+
 def test_a_small_cost_only_lengthens_the_payback() -> None:
     """The move stays, and pays back later by what its route costs."""
     settings = PolicySettings(regret_ratio=0.0)

@@ -44,3 +44,11 @@ def test_it_is_looked_at_ever_less_often_until_it_is_gone(ledger: Ledger, clock:
     leftovers.note(row, LEFT, {DROP.sql}, "session 8")
     clock.sleep(1.0)
     assert leftovers.due() == (1,)
+
+
+def test_what_was_being_done_is_said_once(ledger: Ledger, clock: StillClock) -> None:
+    """An error begins with it already."""
+    leftovers, row = Leftovers("shop", ledger, clock), ledger.moves.row(1)
+    leftovers.note(row, LEFT, {DROP.sql}, f"{DROP.purpose}: lock timeout")
+    assert leftovers.sentence(row.id).endswith(f"; {DROP.purpose}: lock timeout")
+    assert leftovers.sentence(row.id).count(DROP.purpose) == 1

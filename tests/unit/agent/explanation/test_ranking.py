@@ -20,8 +20,9 @@ def planning(active: float) -> Planning:
     site = Site(database=DatabaseDemand(transactions=100.0, active=active))
     hot = [Unit(key=f"hot{at}", sync=2000.0 / 2**at, space="fast") for at in range(4)]
     situation = with_bounded_waits(site.situation([*hot, Unit(key="slow", sync=10.0)]), BARE)
+    plan = make_plan(situation, BARE)
     return Planning(
-        situation=situation, settings=BARE, plan=make_plan(situation, BARE), routes=(), costs=(), made_at=NOON
+        situation=situation, settings=BARE, plan=plan, routes=(), costs=(), made_at=NOON, weighed=(situation, plan)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.model.approvals import Conditions, LockClass, StandingRule, find_refusal
-from connectors.model.moves import Locked
+from connectors.model.moves import SPLIT, Locked
 from connectors.model.new_space import DROP_SPACE, NEW_SPACE
 from tests.over import over
 from tests.unit.samples import a_move, a_proposal
@@ -60,6 +60,11 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"moves": (replace(MOVE, undoes=1),)}, "it is for the mode hsm"),
     ({}, {"moves": (replace(MOVE, route=replace(MOVE.route, name=NEW_SPACE)),)}, "which a person decides each time"),
     ({}, {"moves": (replace(MOVE, route=replace(MOVE.route, name=DROP_SPACE)),)}, "which a person decides each time"),
+    (
+        {},
+        {"moves": (replace(MOVE, route=replace(MOVE.route, name=SPLIT)),)},
+        "is split for good, which a person decides",
+    ),
 ]
 
 

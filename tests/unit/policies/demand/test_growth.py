@@ -85,6 +85,15 @@ def test_what_is_loaded_once_a_day_grows_at_every_hour() -> None:
     assert max(seen) < 1.5 * 24
 
 
+def test_what_begins_to_grow_after_quiet_days_is_judged_by_what_it_does_now() -> None:
+    """Quiet for five days, or stopped for as long, then 250 MiB an hour: that rate, seen for two hours."""
+    quiet = [(10.0, 10.0 + min(hour, 24)) for hour in range(5 * 24)]
+    state = learnt(*quiet, (260.0, 284.0), (510.0, 534.0))
+    found = growth_of(state, slots(2))
+    assert found.rate * HOUR / MIB == pytest.approx([250, 250], rel=1e-3)
+    assert found.seen.tolist() == [2 * HOUR] * 2
+
+
 def test_growth_that_has_ended_is_no_longer_expected() -> None:
     """A table of the day stops at midnight; one that pauses longer is given twice its longest pause."""
     filled = learnt(*((float(hour),) for hour in range(24)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ from policies.evidence.seasons import (
     cells_of,
     empty_seasons,
     hours_in_cells,
+    lasting_demand,
     learnt,
     outlook,
     season_arrays,
@@ -188,3 +190,17 @@ def test_a_unit_loses_its_cells_to_twice_its_demand_only() -> None:
     state = learnt(state, MONDAY, 3600.0, newcomers, np.array([19 * FLOOR, 21 * FLOOR]), seen)
     assert np.isin(newcomers, state.slot).tolist() == [False, True]
     assert np.isin(slots, state.slot).sum() == MOST_UNITS - 1
+
+
+def test_what_lasts_is_what_quiet_days_have() -> None:
+    """The third lowest of seven days, the lowest of three; nothing before three days were seen, nor of a stranger."""
+    state = empty_seasons(2)
+    state = replace(state, slot=np.array([3, 8]))
+    for day, demand in enumerate((5.0, 1.0, 7.0, 2.0, 9.0, 4.0, 6.0)):
+        hours = slice(24 * day, 24 * day + 20)  # four hours of each were missed
+        state.seconds[hours] = 3600.0
+        state.demand[hours] = 3600.0 * demand * np.array([1.0, 10.0])
+        found = lasting_demand(state, np.array([8, 3, 5])).tolist()
+        expected = {0: 0.0, 1: 0.0, 2: 1.0, 6: 4.0}.get(day)
+        assert expected is None or found == pytest.approx([10 * expected, expected, 0.0])
+    assert lasting_demand(empty_seasons(), np.array([8, 3])).tolist() == [0.0, 0.0]

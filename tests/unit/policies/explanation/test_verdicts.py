@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policies.model.plan import Verdict
 from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
+from policies.placement.modes import pin_view
 from policies.placement.verdicts import explain_verdict, percent_text, verdict_sentence
 from tests.over import over
-from tests.unit.policies.situations import GIB, MIB, Site, Unit
+from tests.unit.policies.situations import GIB, HDD, MIB, SSD, Site, Unit
 
 SETTINGS = PolicySettings()
 
@@ -150,3 +153,21 @@ def test_every_verdict_has_a_general_sentence() -> None:
 def test_a_share_that_is_not_quite_all_never_reads_as_all() -> None:
     """Four figures, and words for what is nearer to all than they can tell."""
     assert [percent_text(s) for s in (0.998, 0.99999, 1.0)] == ["99.8%", "more than 99.99%", "100%"]
+
+
+def test_a_space_that_cannot_take_data_is_the_reason() -> None:
+    """Not that its room is unknown, which a configured capacity would mend, and not the size of the unit."""
+    why = "fast cannot take data: the server does not find its folder"
+    tiers = (("ssd", SSD, ("fast", "small")), ("hdd", HDD, ("slow",)))
+    rooms: list[dict[str, int | None]] = [{"fast": None, "slow": GIB}, {"fast": None, "small": MIB, "slow": GIB}]
+    for room, expected in zip(rooms, (f"but {why}.", f"larger than any other space of ssd, and {why}."), strict=True):
+        for pin in (Pin.NONE, Pin.MUST):
+            unit = Unit(key="u", sync=50, size=2 * MIB, pin=pin)
+            situation = Site(room=room, tiers=tiers).situation([unit])
+            lost = replace(situation.spaces[0], lost="the server does not find its folder")
+            situation = replace(situation, spaces=(lost, *situation.spaces[1:]))
+            plan = make_plan(situation, SETTINGS)
+            if pin is Pin.NONE:
+                assert explain_verdict(situation, plan, 0, SETTINGS).endswith(expected)
+            else:
+                assert why in pin_view(situation, plan, SETTINGS).sentence(0)

@@ -15,7 +15,8 @@ from policies.evidence.splitting import Inside, splits_of
 from policies.model.plan import HeatView
 from policies.placement.balancer import make_plan
 from policies.placement.forecast import forecast
-from policies.placement.sizing import forecast_with_splits, size_with_splits, sizing, with_splits
+from policies.placement.ranges import with_splits
+from policies.placement.sizing import forecast_with_splits, size_with_splits, sizing
 from tests.examples import examples
 from tests.property.strategies import Case, bare_cases
 from tests.unit.policies.benefit.test_splitting import INSIDE

@@ -1,0 +1,161 @@
+"""hotplace with splits and without, where a fifth of each table takes four fifths of its reads; loads are frozen.
+
+28 days of the loads of ``tests.bench.policies.wandering.parts``, from an empty fast tier. Splits are weighed by the
+product's own planner, by what looks into the pool have shown until then, at most ten in a play; who works with a table
+waits while it is split. Next to it the same ten splits for nothing, made before the play of what sessions then wait for
+most, and the best of three caches of pages whose fills are charged as copies are.
+
+``--shapes A,B`` and ``--seeds 31,32`` play a part, ``--quick`` plays four days with one seed, ``--table`` prints each
+play for people and ``--write`` publishes the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from statistics import fmean
+
+from connectors.model.formatting import format_seconds
+from tests.bench.measurement import Measurement, in_process
+from tests.bench.policies.wandering import frozen
+from tests.bench.policies.wandering.page_caches import play_caches
+from tests.bench.policies.wandering.parts import MAXIMUM_STALL, SEEDS, SHAPES, PartsStage, parts_world, policies
+from tests.bench.policies.wandering.shapes import world
+from tests.bench.published import write_rows
+
+COMMAND = "python -m tests.bench.policy_ranges"
+ROWS = "policy.ranges."
+WORKERS = 2  # the figures do not depend on it
+LONGEST_SECONDS = 3600.0
+GOAL, GOAL_OF_FREE = 1.08, 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranged:
+    """Gains of one load, in session seconds, copies and locks paid for."""
+
+    shape: str
+    seed: int
+    whole: float  # by whole units
+    ranges: float  # with splits that are learned and paid
+    free: float  # with those that are known and cost nothing
+    cache: float  # by the best of the page caches whose fills are charged
+    splits: int
+
+    @property
+    def gain(self) -> float:
+        """With splits over without."""
+        return self.ranges / self.whole
+
+    @property
+    def of_free(self) -> float:
+        """With paid splits over with free ones."""
+        return self.ranges / self.free
+
+    @property
+    def sentence(self) -> str:
+        """The play in one line."""
+        return (
+            f"{self.shape} {self.seed}: {self.gain:.3f} of whole units with {self.splits} splits, {self.of_free:.3f} "
+            f"of free ones (which have {self.free / self.whole:.3f}); best page cache {self.cache / self.whole:.3f}"
+        )
+
+
+def play(task: tuple[str, int, int]) -> Ranged:
+    """One load, by its name, seed and hours."""
+    shape, seed, hours = task
+    here = parts_world(shape, seed, hours=hours)
+    players = policies(here)
+    gain = {name: PartsStage(here, player).play(player).gain for name, player in players.items()}
+    caches = play_caches(world(shape, seed, hours=hours))
+    return Ranged(
+        shape=shape, seed=seed, **gain, cache=max(each.gain for each in caches if "charged" in each.policy),
+        splits=players["ranges"].splits,
+    )  # fmt: skip
+
+
+def figures(played: Sequence[Ranged], command: str = COMMAND) -> list[Measurement]:
+    """All rows, with the command that measures them again."""
+    gains = [each.gain for each in played]
+    worst = min(played, key=lambda each: each.gain)
+    spread = f"{min(gains):.3f} to {max(gains):.3f}, {len(gains)} values"
+    unit = "of the gain by whole units"
+    rows = [
+        Measurement(
+            name=f"{ROWS}gain", value=fmean(gains), unit=unit, better="higher", command=command, spread=spread,
+            note=f"splits learned and paid, ten in 28 days at most, maximum_stall {format_seconds(MAXIMUM_STALL)}; "
+            f"goal {GOAL}; free and known from the start {fmean(each.free / each.whole for each in played):.3f}",
+        ),
+        Measurement(
+            name=f"{ROWS}gain_min", value=worst.gain, unit=unit, better="higher", command=command,
+            note=f"the worst play: {worst.shape}, seed {worst.seed}; goal 1.00",
+        ),
+        Measurement(
+            name=f"{ROWS}vs_free", value=fmean(each.of_free for each in played), unit="of the gain with free splits",
+            better="higher", command=command, note=f"worst {min(each.of_free for each in played):.3f}; goal "
+            f"{GOAL_OF_FREE} on every shape",
+        ),
+        Measurement(
+            name=f"{ROWS}page_cache", value=fmean(each.cache / each.whole for each in played), unit=unit,
+            better="lower", command=command, note="the best of LRU, ARC and W-TinyLFU, each page filled at the price "
+            "of a copy; no goal",
+        ),
+    ]  # fmt: skip
+    for shape in dict.fromkeys(each.shape for each in played):
+        own = [each for each in played if each.shape == shape]
+        splits, free = fmean(each.splits for each in own), fmean(each.free / each.whole for each in own)
+        rows.append(
+            Measurement(
+                name=f"{ROWS}{shape}", value=fmean(each.gain for each in own), unit=unit, better="higher",
+                command=command, note=f"{splits:g} splits; free ones {free:.3f}",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def measurements(*, quick: bool = False) -> list[Measurement]:
+    """The figures of the whole bench or of its small version, from a fresh process."""
+    arguments = ["--quick"] if quick else []
+    return in_process("tests.bench.policy_ranges", *arguments, timeout_seconds=LONGEST_SECONDS)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the figures as one line of JSON, or the plays."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
+    for flag in ("--quick", "--table", "--write"):
+        parser.add_argument(flag, action="store_true")
+    given = parser.parse_args(arguments)
+    seeds = SEEDS[:1] if given.quick else [int(seed) for seed in given.seeds.split(",")]
+    hours = frozen.QUICK_HOURS if given.quick else frozen.HOURS
+    if given.write and given.quick:
+        parser.error("four days are not published: --write goes without --quick")
+    tasks = [(shape, seed, hours) for seed in seeds for shape in given.shapes.split(",")]
+    played = []
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        for one in pool.map(play, tasks):
+            played.append(one)
+            if given.table:
+                print(one.sentence, file=sys.stderr, flush=True)
+    if given.write:
+        write_rows(figures(played, command_of(given)), outdated=lambda name: name.startswith(ROWS))
+    if not given.table:
+        print(json.dumps(figures(played)))
+    return 0
+
+
+def command_of(given: argparse.Namespace) -> str:
+    """What plays the same again."""
+    usual = {"shapes": ",".join(SHAPES), "seeds": ",".join(map(str, SEEDS))}
+    options = [f"--{name} {getattr(given, name)}" for name, value in usual.items() if getattr(given, name) != value]
+    return " ".join([COMMAND, *options])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
