@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -120,7 +121,24 @@ def situation_of(
         prediction_errors=learn_errors(each.residual for each in past_predictions(ledger, database.name)),
         past_forecasts=past_forecasts(outcomes),
     )
-    return with_bounded_waits(situation, settings)
+    return with_bounded_waits(_without_the_stuck(situation), settings)
+
+
+def _without_the_stuck(situation: Situation) -> Situation:
+    """The situation with what cannot leave its space said: no other space of a tier is of its domain."""
+    spaces, tiers = situation.spaces, situation.tier_of_space.tolist()
+    if len({space.domain for space in spaces}) < 2:
+        return situation
+    managed = Counter(space.domain for space, tier in zip(spaces, tiers, strict=True) if tier >= 0)
+    stuck = {
+        row: f"no tier has another space of {space.domain or 'where it is'} than {space.name}, and nothing leaves that"
+        for row, space in enumerate(spaces)
+        if tiers[row] >= 0 and managed[space.domain] == 1
+    }
+    units = situation.units
+    rows = np.flatnonzero(np.isin(units.space, list(stuck))).tolist()
+    found = {units.key[at]: stuck[int(units.space[at])] for at in rows}
+    return replace(situation, no_route={**situation.no_route, **found})
 
 
 def _is_room_for(

@@ -290,7 +290,11 @@ def _spaces(storage: ServerStorage, units: Sequence[Unit], *, by_group: bool) ->
     ]
     if not by_group:
         return tuple(_table_space(storage, space) for space in listed)
-    groups = tuple(_group_space(storage, name) for name in storage.groups)
+    unseen = {space.group for space in storage.spaces.values()} - storage.groups.keys() - {""}
+    groups = (
+        *(_group_space(storage, name) for name in storage.groups),
+        *(_unseen_group(storage, name) for name in sorted(unseen)),
+    )
     folders = tuple(_folder_space(storage, name) for name in storage.folders)
     own = (_table_space(storage, space) for space in listed if storage.home_of(space) == space.name)
     return (*groups, *folders, *own)
@@ -316,6 +320,12 @@ def is_unusable(state: str) -> bool:
     (True, False)
     """
     return any(word == "OFFLINE" or word.endswith("_PENDING") for word in re.findall(r"\w+", state))
+
+
+def _unseen_group(storage: ServerStorage, name: str) -> Space:
+    """A storage group that only its table spaces tell of (SYSCAT.STOGROUPS is hidden): its room is not known."""
+    used = sum(space.total_bytes for space in storage.spaces.values() if space.group == name)
+    return Space(name=name, path="", used_bytes=used, free_bytes=None, capacity_bytes=None)
 
 
 def _group_space(storage: ServerStorage, name: str) -> Space:

@@ -14,7 +14,7 @@ from connectors.db2.mover import Db2Mover
 from connectors.db2.names import Key, Part, parse_key, whole_name, whole_of
 from connectors.db2.operations import TableHomes
 from connectors.db2.partitions import AgedPartitions, along_with, bundle_alone, read_partitions, route_by_hand
-from connectors.db2.restrictions import PARTITIONED
+from connectors.db2.restrictions import PARTITIONED, lacking_rights
 from connectors.db2.sampler import MonitorSampler
 from connectors.db2.sessions import ReadSession, Server, read_server
 from connectors.db2.settings import Db2Settings
@@ -23,6 +23,7 @@ from connectors.db2.space_move import Instance, route_out, space_route
 from connectors.db2.storage import ServerStorage, TableSpace, read_storage
 from connectors.db2.table_move import landing_in, table_route, with_landing
 from connectors.db2.tables import TableFacts, find_table_of, packages_of, read_protocol
+from connectors.kit.clients import CLP
 from connectors.kit.contract import Clock, Crowding, Lease, Mover, PrivilegeMissing, Tap
 from connectors.kit.findings import Capability, Finding
 from connectors.kit.statements import StatementCounters
@@ -105,14 +106,23 @@ class Db2Connector:
         found = (self._space_route if whole else self._table_route)(bundle, to_space)
         return found if isinstance(found, NoRoute) else (found,)
 
+    def lacking_rights(self, route: Route) -> str:
+        """See ``restrictions``."""
+        return lacking_rights(self._session, route)
+
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
         """See ``containers``: hotplace moves files of DMS table spaces; a person moves paths of storage groups."""
         storage = self._storage()
         return route_out(storage, bundle, self._settings, self._kind())
 
-    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:  # noqa: ARG002 (as the protocol)
-        """See ``new_space``. Authorities of the instance are not seen, so ``moves`` says nothing here."""
-        return new_space.routes_new_space(wanted, self._storage(), self._settings)
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:
+        """See ``new_space``; by hand where the account that moves lacks the authority."""
+        found = new_space.routes_new_space(wanted, self._storage(), self._settings)
+        route = found.answer
+        lacking = self.lacking_rights(route) if moves and isinstance(route, Route) else ""
+        if not lacking or not isinstance(route, Route):
+            return found
+        return replace(found, answer=route.by_a_person(lacking, CLP))
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
         """See ``table_move``: by hand, since every row is copied."""

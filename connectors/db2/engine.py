@@ -98,7 +98,8 @@ move_by: both               # tables and whole table spaces between storage grou
 # folders: {SSD_FILES: /db2/ssd}          # not with table: where files of DMS table spaces may be; name them in tiers
 # replica_queue_mib: 1024   # no move begins or goes on while an HADR standby is further behind
 # log_used_percent: 80      # nor while the active log is fuller
-foreign_keys: refuse        # or drop_and_add: their keys are dropped before such a table is copied and added after it
+foreign_keys: refuse        # or drop_and_add: their keys are dropped before such a table is copied and added after it;
+                            # or by_hand: a person does that
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
 # load_copy_to: /db2/copies # column-organised tables are loaded, COPY YES there; a standby must see the same folder
 """

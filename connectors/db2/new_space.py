@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath, PureWindowsPath
 
 from connectors.db2.names import identifier, literal
-from connectors.db2.operations import Statement, Tagged
+from connectors.db2.operations import CREATE_GROUP, DROP_GROUP, Statement, Tagged
 from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import ServerStorage
 from connectors.db2.table_move import lock_timeout
@@ -35,10 +35,9 @@ from connectors.model.new_space import (
 )
 from connectors.model.observation import Home, Inspection
 
-CREATE_GROUP, DROP_GROUP = "db2.create_storage_group", "db2.drop_storage_group"
 NAME_BYTES, PATH_BYTES = 128, 175
 NO_VIEW = "Db2 documents no function that looks into a folder of its host"
-NEEDS = "it takes SYSADM or SYSCTRL, which hotplace cannot ask for; without it the server refuses (SQL0552N)"
+NEEDS = "it takes SYSADM or SYSCTRL; without it the server refuses (SQL0552N)"
 NO_SAFE_WAY_BACK = (
     "the tiers name table spaces (move_by: table), and DROP TABLESPACE drops what is in one: a person sees to it that "
     "nothing comes to it meanwhile"

@@ -100,6 +100,18 @@ def swap_containers(space: str, add: Sequence[tuple[str, int]], drop: Sequence[s
     return f"ALTER TABLESPACE {identifier(space)} ADD ({added}) DROP ({dropped})"
 
 
+def on_partitions(space: str, word: str, clauses: Sequence[tuple[int, str]]) -> str:
+    """ADD or DROP of containers on several database partitions, each of which one statement may name once.
+
+    Args:
+        space: of DMS.
+        word: ADD or DROP.
+        clauses: number of each database partition, and its containers as they stand between the parentheses.
+    """
+    each = " ".join(f"{word} ({containers}) ON DBPARTITIONNUM ({number})" for number, containers in clauses)
+    return f"ALTER TABLESPACE {identifier(space)} {each}"
+
+
 def drop_container(space: str, path: str) -> str:
     """One file of a DMS table space out, its extents to the others."""
     return f"ALTER TABLESPACE {identifier(space)} DROP (FILE {literal(path)})"
@@ -219,6 +231,7 @@ USE_GROUP, CONVERT = "db2.use_storage_group", "db2.convert_to_automatic"
 REBALANCE, RESUME = "db2.rebalance", "db2.resume_rebalance"
 CHANGE_CONTAINERS = "db2.change_containers"
 ADD_PARTITION = "db2.add_partition"
+CREATE_GROUP, DROP_GROUP = "db2.create_storage_group", "db2.drop_storage_group"
 DROP_KEY, ADD_KEY = "db2.drop_foreign_key", "db2.add_foreign_key"
 _SPACE_CHANGES = frozenset({USE_GROUP, CONVERT, REBALANCE, RESUME, CHANGE_CONTAINERS})
 

@@ -1,4 +1,4 @@
-"""What ADMIN_MOVE_TABLE does not move or loses, and what a person does instead. Pure.
+"""What ADMIN_MOVE_TABLE does not move or loses, and what a person does instead; pure but for ``lacking_rights``.
 
 Statements for a person (``redirected_restore`` to ``revalidate``) are never sent by hotplace: they take data offline,
 or have gaps to fill in.
@@ -14,12 +14,13 @@ keeps the list from the time of planning; ``changes`` compares it with what is f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from connectors.db2.names import identifier, literal, parse_key, readable
-from connectors.db2.sessions import STANDARD, Server
+from connectors.db2.operations import CREATE_GROUP, DROP_GROUP, change_of, first_phase
+from connectors.db2.sessions import STANDARD, ReadSession, Server
 from connectors.db2.tables import LOAD_RUNS, MADE_BY_SERVER, ForeignKey, IndexFacts, TableFacts
-from connectors.model.moves import Kept
+from connectors.model.moves import Kept, Route
 
 PACKAGES = (
     "SELECT D.PKGSCHEMA, D.PKGNAME FROM SYSCAT.PACKAGEDEP AS D, SYSCAT.TABLES AS B "
@@ -70,7 +71,7 @@ INSTEAD = "move its table space instead"
 ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
 OF_KEYS = frozenset({"referenced", "references"})
 PARTITIONED = "partitioned"
-DROP_AND_ADD = "drop_and_add"  # Db2Settings.foreign_keys
+DROP_AND_ADD, BY_A_PERSON = "drop_and_add", "by_hand"  # Db2Settings.foreign_keys
 SHOWN = 5  # names in one sentence
 _NO_TABLES = {
     "S": "a materialized query table; drop and create it in the target",
@@ -180,7 +181,7 @@ def _of_condition(table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:
-    by_hand = f" (or `foreign_keys: {DROP_AND_ADD}`)"
+    by_hand = f" (or `foreign_keys: {DROP_AND_ADD}`, or `{BY_A_PERSON}` for a file that a person runs)"
     by_hand += f". By hand: {without_foreign_keys(table.foreign_keys)}" if table.foreign_keys else ""
     keys = f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}{by_hand}"
     yield table.referred_by > 0, "referenced", keys
@@ -331,3 +332,39 @@ def _properties(index: IndexFacts) -> str:
     """What of an index no move may change; its table space may."""
     words = [_RULES.get(index.rule, index.rule), f"on {' '.join(index.columns)}", index.kind]
     return ", ".join([*words, *(["compressed"] if index.compressed else [])])
+
+
+MOVES_TABLES = frozenset({"SQLADM", "DBADM"})  # ADMIN_MOVE_TABLE wants one of them
+ALTERS_SPACES = frozenset({"SYSCTRL", "SYSADM"})  # ALTER TABLESPACE likewise, and storage groups
+GROUP_CHANGES = frozenset({CREATE_GROUP, DROP_GROUP})
+USES_ALL = frozenset({"DBADM", "SYSCTRL", "SYSADM"})  # need no USE of a table space
+
+
+def lacking_rights(session: ReadSession, route: Route) -> str:
+    """Authorities that this login lacks for the steps of a route, a clause; "" where it lacks none, or may have them.
+
+    Authorities through groups and roles count. Whether it is in a group that may use a table space is not seen: then it
+    may.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    rows = session.optional_rows("held_authorities", doing="looking at authorities")
+    if rows is None:
+        return ""  # it may have every one
+    held, first = {str(row[0]) for row in rows}, first_phase(route.steps)
+    missing = []
+    groups = {step.operation.name for step in route.steps if step.operation is not None} & GROUP_CHANGES
+    if (groups or any(change_of(step) is not None for step in route.steps)) and not held & ALTERS_SPACES:
+        missing.append("SYSCTRL, a group of the instance")
+    if first is not None:
+        missing += ["SQLADM"] * (not held & MOVES_TABLES) + ["CREATETAB"] * (not held & {"CREATETAB", "DBADM"})
+        homes = sorted({first.homes.data, first.homes.index, first.homes.lob} - {""})
+        missing += [f"USE of table space {readable(space)}" for space in homes if _may_not_use(session, held, space)]
+    return f"the account that moves lacks {' and '.join(missing)}" if missing else ""
+
+
+def _may_not_use(session: ReadSession, held: Collection[str], space: str) -> bool:
+    if USES_ALL & set(held):
+        return False
+    return session.optional_rows("space_users", (space,), doing="looking at table spaces") == []

@@ -44,9 +44,8 @@ class Db2Settings(BaseModel):
     folders: dict[str, str] = Field(
         default_factory=dict
     )  # where files of DMS table spaces may be, by name; not with table
-    foreign_keys: Literal["refuse", "drop_and_add"] = (
-        "refuse"  # tables with foreign keys; drop_and_add: no one checks the keys while such a table is copied
-    )
+    # tables with foreign keys; drop_and_add: no one checks the keys while such a table is copied; by_hand: by a person
+    foreign_keys: Literal["refuse", "drop_and_add", "by_hand"] = "refuse"
     keep_original: bool = False  # ADMIN_MOVE_TABLE keeps the old table under another name
     load_copy_to: Annotated[str, StringConstraints(pattern=r"^[^\s\"',;]*$")] = (
         ""  # folder of the server for copies of what COPY_USE_LOAD loads (COPY YES); "": none, it is not recoverable

@@ -24,6 +24,7 @@ from connectors.db2.operations import (
     drop_container,
     drop_path,
     lower_high_water_mark,
+    on_partitions,
     rebalance,
     reduce_space,
     swap_containers,
@@ -32,8 +33,10 @@ from connectors.db2.operations import (
 )
 from connectors.db2.restrictions import packages_to_rebind, rebinds, redirected_restore, temporary_space
 from connectors.db2.settings import Db2Settings
-from connectors.db2.storage import AT_REST, NEVER_TOUCHED, ServerStorage, StorageGroup, TableSpace
+from connectors.db2.storage import AT_REST, NEVER_TOUCHED, OwnContainer, ServerStorage, StorageGroup, TableSpace
 from connectors.db2.table_move import lock_timeout
+from connectors.kit.clients import CLP
+from connectors.model.formatting import comment
 from connectors.model.moves import Bundle, ByHand, Container, FollowUp, Locked, NoRoute, Route, Step, Transfer
 
 REBIND = "static packages keep their old access plans until they are bound again (REBIND); the list:"
@@ -74,6 +77,8 @@ def space_route(
     assert space is not None, "a missing table space is refused above"
     if folder is not None:
         route = _swap(space, target, folder, bundle, settings)
+        if server.partitions > 1 or not space.only_files:
+            route = _swapped_by_hand(route, space, folder, server)
     else:
         assert group is not None, "a target that is neither is refused above"
         route = (_using_group if space.automatic else _convert)(space, group, bundle, settings)
@@ -133,14 +138,15 @@ def _refusal(
 
 def _of_target(storage: ServerStorage, space: TableSpace, target: str) -> tuple[tuple[bool, str, str], ...]:
     group, folder = storage.groups.get(target), storage.folders.get(target)
+    hidden = group is None and any(each.group == target for each in storage.spaces.values())
     return (
         (
-            group is None and folder is None,
+            group is None and folder is None and not hidden,
             "no_space",
             f"there is no storage group {target}, and the configuration names no folder so",
         ),
         (
-            group is not None and not group.paths,
+            hidden or (group is not None and not group.paths),
             "paths_hidden",
             f"the paths of {target} cannot be read, so the end of the move could not be seen; see doctor",
         ),
@@ -160,12 +166,12 @@ def _of_folder(
             f"{space.name} is in automatic storage, from where no way leads back to containers of its own",
         ),
         (
-            to_folder and not space.only_files,
+            to_folder and not space.only_files and not space.own,
             "devices",
             f"{space.name} has devices; by hand: ALTER TABLESPACE {identifier(space.name)} ADD (DEVICE ...) DROP ...",
         ),
         (
-            to_folder and server.partitions > 1,
+            to_folder and server.partitions > 1 and not space.own,
             "several_members",
             f"the containers of {space.name} are named for each database partition (ON DBPARTITIONNUM); by hand",
         ),
@@ -186,6 +192,66 @@ def _swap(space: TableSpace, name: str, folder: str, bundle: Bundle, settings: D
         seconds=settings.move_timeout,
     )
     return route_by_rebalance("swap containers", words, space, name, bundle, settings, _common_notes(space))
+
+
+OwnContainers = Sequence[OwnContainer]
+NO_REBALANCE = (
+    "VALUES CASE WHEN EXISTS (SELECT 1 FROM TABLE(MON_GET_REBALANCE_STATUS({space}, -2)) AS R) "
+    "THEN RAISE_ERROR('75001', 'still being rebalanced: wait, and run the rest from here') ELSE 0 END"
+)
+
+
+def _swapped_by_hand(route: Route, space: TableSpace, folder: str, server: Instance) -> Route:
+    """The same for a person: devices change hands, and containers of several database partitions go one by one.
+
+    In one statement a database partition may be named once (ALTER TABLESPACE), so there new containers come first and
+    the old ones go once the rebalance has ended.
+    """
+    several = server.partitions > 1
+    new = [
+        OwnContainer(old.member, "FILE", f"{folder.rstrip('/')}/{space.name}.{at}", old.pages)
+        for at, old in enumerate(space.own)
+    ]
+    there, back = ((new, space.own), (space.own, new))
+    because = (
+        f"the containers of {space.name} are named for each database partition (ON DBPARTITIONNUM)"
+        if several
+        else f"{space.name} has devices, and whose they are is not seen"
+    )
+    change = StorageChange(space.name, add=tuple(each.path for each in new), drop=space.containers)
+    step = replace(route.steps[0], sql=_exchange(space, *there, several=several)[0], operation=change.as_operation())
+    return replace(
+        route, steps=(step,), undo_steps=(), tidy_steps=(), tidy_bytes=0,
+        by_hand=ByHand(
+            statements=_exchange(space, *there, several=several), because=because, run_with=CLP.run_with,
+            undo=_exchange(space, *back, several=several),
+        ),
+    )  # fmt: skip
+
+
+def _exchange(space: TableSpace, add: OwnContainers, drop: OwnContainers, *, several: bool) -> tuple[str, ...]:
+    """Containers in and others out: in one statement, or where there are several database partitions in three."""
+    if not several:
+        changes = f"ADD ({_container_list(add, pages=True)}) DROP ({_container_list(drop)})"
+        return (CLP.statement(f"ALTER TABLESPACE {identifier(space.name)} {changes}"),)
+    members = sorted({each.member for each in (*add, *drop)})
+
+    def of(word: str, which: OwnContainers, *, pages: bool) -> str:
+        by_member = ((number, [each for each in which if each.member == number]) for number in members)
+        clauses = [(number, _container_list(mine, pages=pages)) for number, mine in by_member if mine]
+        return CLP.statement(on_partitions(space.name, word, clauses))
+
+    return (
+        of("ADD", add, pages=True),
+        comment("extents spread over old and new ones. Until that has ended, this fails with SQLSTATE 75001 and the"),
+        comment("file stops: run it again from this statement on"),
+        CLP.statement(NO_REBALANCE.format(space=literal(space.name))),
+        of("DROP", drop, pages=False),
+    )
+
+
+def _container_list(containers: OwnContainers, *, pages: bool = False) -> str:
+    return ", ".join(f"{each.kind} {literal(each.path)}{f' {each.pages}' if pages else ''}" for each in containers)
 
 
 Files = tuple[tuple[str, int], ...]  # path and pages of each

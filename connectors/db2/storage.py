@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePosixPath
 from types import MappingProxyType
+from typing import NamedTuple
 
 from connectors.db2.sessions import ReadSession, Row
 
@@ -16,7 +17,17 @@ NEVER_TOUCHED = frozenset({"SYSCATSPACE", "SYSTOOLSPACE"})
 ALL_MEMBERS, ANY_MEMBER = -2, 0
 SYSTEM_MANAGED = "S"
 NO_LIMIT = -1
+DROP_PENDING = "DROP_PENDING"  # state of a path that takes no more
 Hosts = Mapping[int, str]  # by member
+
+
+class OwnContainer(NamedTuple):
+    """A container of a table space of DMS, on one member."""
+
+    member: int
+    kind: str  # FILE or DEVICE
+    path: str
+    pages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +62,7 @@ class TableSpace:
     top_page: int = 0  # the high-water mark, of the member where it is highest
     partition_group: str = ""  # database partition group
     max_bytes: int | None = None  # that it may grow to; None: as far as its storage goes
+    own: tuple[OwnContainer, ...] = ()  # its containers with the member of each
 
     @property
     def system_managed(self) -> bool:
@@ -232,6 +244,12 @@ def _space(
         top_page=max((int(state[16] or 0) for state in states), default=0),
         partition_group=partition_group or "",
         max_bytes=_limit(states, shared=shared),
+        own=tuple(
+            OwnContainer(
+                int(c[1] or 0), "FILE" if str(c[4]).startswith("FILE") else "DEVICE", str(c[3]), int(c[5] or 0)
+            )
+            for c in sorted(containers, key=lambda each: (int(each[1] or 0), int(each[2] or 0)))
+        ),
     )
 
 
@@ -278,14 +296,15 @@ class _Live:
             paths_dropped=anywhere(10),
             reclaimable=anywhere(11),
             os_cached=any(row[12] is not None and int(row[12]) == 0 for row in states),  # inverted: 0 is cached
-            state=next((row[13] for row in states if row[13] != "NORMAL"), "NORMAL"),
-            mode=next((row[14] for row in states if row[14] != AT_REST), AT_REST),
+            state=next((row[13] for row in states if row[13] not in (None, "NORMAL")), "NORMAL"),
+            mode=next((row[14] for row in states if row[14] not in (None, AT_REST)), AT_REST),
             caching_tier=next((row[15] for row in states if row[15]), ""),
         )
 
 
 def _group(row: Row, paths: Sequence[Row], hosts: Hosts) -> StorageGroup:
     number, name, default, overhead, rate, datatag = row
+    staying = [path for path in paths if path[3] != DROP_PENDING]
     return StorageGroup(
         number=int(number),
         name=name,
@@ -294,7 +313,7 @@ def _group(row: Row, paths: Sequence[Row], hosts: Hosts) -> StorageGroup:
         read_rate=float(rate),
         datatag=int(datatag or 0),
         paths=tuple(sorted({str(path[2]) for path in paths})),
-        free_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[6] or 0)) for path in paths]),
+        free_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[6] or 0)) for path in staying]),
         total_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[5] or 0)) for path in paths]),
     )
 

@@ -33,6 +33,7 @@ from connectors.db2.operations import (
     reduce_space,
 )
 from connectors.db2.restrictions import (
+    BY_A_PERSON,
     DROP_AND_ADD,
     OF_KEYS,
     belongings,
@@ -55,6 +56,7 @@ from connectors.db2.sizes import (
 )
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, ServerStorage, TableSpace
 from connectors.db2.tables import TableFacts
+from connectors.kit.clients import CLP
 from connectors.model.formatting import comment, format_bytes
 from connectors.model.moves import Border, Bundle, ByHand, FollowUp, Locked, NoRoute, Route
 
@@ -124,14 +126,17 @@ def table_route(
     assert table is not None, "a missing table is refused above"
     assert source is not None, "a missing source is refused above"
     assert target is not None, "a missing target is refused above"
-    against = refusal(table, keys_go=settings.foreign_keys == DROP_AND_ADD)
+    against = refusal(table, keys_go=settings.foreign_keys in {DROP_AND_ADD, BY_A_PERSON})
     if against is not None:
         code, sentence = against
         setting = f"foreign_keys: {settings.foreign_keys}" if code in OF_KEYS else ""
         return NoRoute(code=code, sentence=sentence, setting=setting)
     # A LOAD makes the dictionary of a column-organised table at once; its rows are in no log.
     loads = table.column_organised and (bool(settings.load_copy_to) or may_load(server))
-    return _route(table, bundle, source, target, settings, room, loads=loads)
+    route = _route(table, bundle, source, target, settings, room, loads=loads)
+    if table.foreign_keys and settings.foreign_keys == BY_A_PERSON:
+        return route.by_a_person("foreign_keys: by_hand: a person drops the keys, moves the table and adds them", CLP)
+    return route
 
 
 def _space_refusal(

@@ -151,6 +151,7 @@ class Space:
     capacity_bytes: int | None
     containers: tuple[Container, ...] = ()  # (): the engine does not say
     lost: str = ""  # why it cannot take data now, a sentence without its end; "": nothing is known against it
+    domain: str = ""  # units move between spaces of the same domain only, as within an ASP of IBM i
 
     @property
     def volume(self) -> SpaceVolume | None:

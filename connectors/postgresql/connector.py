@@ -21,7 +21,7 @@ from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, rea
 from connectors.postgresql.lease import end_holder
 from connectors.postgresql.mover import PostgresqlMover, find_blockers
 from connectors.postgresql.replication import read_replication
-from connectors.postgresql.rights import monitor_remedy, refuse_rights
+from connectors.postgresql.rights import lacking_rights, monitor_remedy, refuse_rights
 from connectors.postgresql.sampler import StatisticsSampler, read_foreground
 from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
@@ -120,6 +120,10 @@ class PostgresqlConnector:
         """See ``routes``."""
         relation = find_relation(self._session, bundle.key, to_space)
         return routes.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
+
+    def lacking_rights(self, route: Route) -> str:
+        """See ``rights``."""
+        return lacking_rights(self._session, route, rebuilds=route.name == routes.REBUILD)
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:
         """See ``split``."""

@@ -2,7 +2,8 @@
 
 What the rights give away that this connector may ask for, and owners whose rights are never handed over.
 
-Which rights a login lacks to split a table or close its open part, by name, with the statement that gives each.
+Which rights a login lacks to move relations, by name; to split a table or close its open part, with the statement that
+gives each, too.
 """
 
 from __future__ import annotations
@@ -98,3 +99,23 @@ def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
     lacked = ", ".join(f"{what} (giving away {gives})" for _, what, _, gives, *_ in rows)
     remedies = " ".join(f"{row[2]};" for row in rows)
     return NoRoute(code="rights", sentence=f"the login that would do it lacks {lacked}: {remedies}")
+
+
+def lacking_rights(session: ReadSession, route: Route, *, rebuilds: bool) -> str:
+    """What the session's login lacks for the steps of a plain move, a clause; "" where it lacks nothing.
+
+    Of a split it says nothing: without its rights there is no such route, see ``refuse_rights``.
+
+    Args:
+        session: of that login.
+        route: of the move.
+        rebuilds: whether it rebuilds an index.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    if not route.steps or route.steps[0].operation is not None:
+        return ""
+    values = {"ids": list(route.bundle.physical_ids), "space": route.to_space, "rebuilds": rebuilds}
+    rows = session.rows(query("move_may"), values, doing=f"looking at the rights to move {route.bundle.key}")
+    return f"the account that moves lacks {' and '.join(row[0] for row in rows)}" if rows else ""

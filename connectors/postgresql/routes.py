@@ -28,6 +28,7 @@ TAG_WORDS = 4  # with the digest of the statements behind it
 # 20 ns measured for both), on a heap's that is scanned (0.5 to 3 ns), on an index's that is built (10 to 26 ns, of
 # integers and text). Rows of 70 to 1,200 bytes, PostgreSQL 15 and 18; the time of devices is left out.
 COPY_WORK, SCAN_WORK, BUILD_WORK = 0.35, 0.1, 0.8
+REBUILD = "reindex concurrently"  # name of that route
 LEFT_BEHIND = ("ccnew", "ccold")  # what REINDEX CONCURRENTLY calls the index it builds, and the one it replaces
 NUMBERS = (
     "",
@@ -194,7 +195,7 @@ def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings:
 def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: PostgresqlSettings) -> Route:
     words = _statements("REINDEX (TABLESPACE {space}) INDEX CONCURRENTLY {name}", relation, to_space)
     return Route(
-        name="reindex concurrently",
+        name=REBUILD,
         bundle=bundle,
         to_space=to_space,
         prologue=prologue_of(settings.online_lock_timeout, settings.move_timeout),

@@ -96,7 +96,7 @@ class SqlserverConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Capabilities by edition and rights of this login."""
-        facts, rights = self._facts(), doctor.read_rights(self._session)
+        facts, rights = self._facts(), guards.read_rights(self._session)
         primary = facts.writable
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)
         grant = "Run hotplace doctor: it prints the GRANT."
@@ -160,6 +160,10 @@ class SqlserverConnector:
         if self._by_filegroup:
             return self._file_routes(bundle, to_space)
         return self._routes_of(knowing(self._session, find(self._session, name_of(bundle.key))), bundle, to_space)
+
+    def lacking_rights(self, route: Route) -> str:
+        """See ``guards``."""
+        return guards.lacking_rights(self._session, route, guards.read_rights(self._session))
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
         """See ``routes``: by hand, since every row is copied."""
@@ -256,7 +260,7 @@ class SqlserverConnector:
 
     def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:
         """See ``new_space``."""
-        may = bool(doctor.read_rights(self._session).alter_database) if moves else True
+        may = bool(guards.read_rights(self._session).alter_database) if moves else True
         return new_space.routes_new_space(wanted, read_files(self._session), self._file_place(), may=may)
 
     def crowding(self) -> Crowding:

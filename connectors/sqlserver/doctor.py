@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
 from connectors.kit.contract import ObjectGone, PrivilegeMissing, StatementFailed
@@ -21,7 +20,7 @@ from connectors.sqlserver.blocks import look_facts
 from connectors.sqlserver.catalog import File, read_files, read_volumes
 from connectors.sqlserver.ddl import CLOUD
 from connectors.sqlserver.definition import data_spaces
-from connectors.sqlserver.guards import NOTHING, SINCE, read_log_room
+from connectors.sqlserver.guards import NOTHING, SINCE, Rights, read_log_room, read_rights
 from connectors.sqlserver.keys import Name, quote
 from connectors.sqlserver.move_methods import PREFIX
 from connectors.sqlserver.sessions import NEWEST, ReadSession
@@ -294,41 +293,6 @@ CHECKS = (
         ),
     ),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Rights:
-    """The row of ``sql/rights.sql``: 1 may, 0 may not, None unknown to this version."""
-
-    login: str
-    view_server_state: int | None
-    view_server_performance_state: int | None
-    view_database_state: int | None
-    view_database_performance_state: int | None
-    view_definition: int | None
-    alter_database: int | None
-    alter_any_dataspace: int | None
-    control_database: int | None
-    create_table: int | None
-
-    @property
-    def sees_server(self) -> bool:
-        """Files, counters, other sessions."""
-        return bool(self.view_server_state or self.view_server_performance_state)
-
-    @property
-    def sees_objects(self) -> bool:
-        """Counters of partitions."""
-        return self.sees_server or bool(self.view_database_state or self.view_database_performance_state)
-
-
-def read_rights(session: ReadSession) -> Rights:
-    """What this login may do.
-
-    Raises:
-        ConnectorError: the server did not answer.
-    """
-    return Rights(*session.rows("rights", doing="examining rights")[0])
 
 
 def examine(

@@ -9,6 +9,8 @@ of it.
 that has copied for hours asks for its last lock at the end, and gives up if it does not get it. Young transactions are
 no obstacle: most end soon, and a busy table always has some.
 
+``lacking_rights`` names the permissions that the login lacks for a route.
+
 ``operations`` lists the resumable index builds that the server holds, running or paused by a user, a failure or a
 restart. ``against`` gives the reason not to start now, if there is one.
 """
@@ -16,7 +18,7 @@ restart. ``against`` gives the reason not to start now, if there is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,12 +29,36 @@ from connectors.model.moves import NoRoute, Route
 from connectors.model.observation import Blocker
 from connectors.sqlserver.ddl import quoted_table
 from connectors.sqlserver.definition import Definition, find
-from connectors.sqlserver.keys import name_of, quote
-from connectors.sqlserver.operations import resumable_index
+from connectors.sqlserver.keys import Name, name_of, quote
+from connectors.sqlserver.operations import (
+    ADD_FILE,
+    ADD_FILEGROUP,
+    CREATE_FUNCTION,
+    CREATE_SCHEME,
+    CREATE_TABLE,
+    DROP_FUNCTION,
+    DROP_SCHEME,
+    EMPTY_FILE,
+    EXCHANGE,
+    FIRST_FILE,
+    GROW_FILE,
+    LAST_FILE,
+    MOVE_EMPTY,
+    REMOVE_FILE,
+    REMOVE_FILEGROUP,
+    SPLIT_RANGE,
+    SWITCH_BACK,
+    resumable_index,
+)
 from connectors.sqlserver.sessions import ReadSession, Row
 from connectors.sqlserver.settings import SqlserverSettings
 
 NOTHING = "NOTHING"
+OF_SPACES = frozenset({CREATE_FUNCTION, CREATE_SCHEME, DROP_FUNCTION, DROP_SCHEME})
+ALSO_OF_SPACES = frozenset({EXCHANGE, MOVE_EMPTY, SPLIT_RANGE, SWITCH_BACK})  # of a table, and of its scheme
+OF_FILES = frozenset(
+    {ADD_FILE, ADD_FILEGROUP, EMPTY_FILE, FIRST_FILE, GROW_FILE, LAST_FILE, REMOVE_FILE, REMOVE_FILEGROUP}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,3 +302,70 @@ def _replica_behind(session: ReadSession, queue_mib: int) -> NoRoute | None:
             sentence = f"a replica of this database is {format_bytes(behind)} of log behind"
             return NoRoute(code="replica_behind", sentence=sentence)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The row of ``sql/rights.sql``: 1 may, 0 may not, None unknown to this version."""
+
+    login: str
+    view_server_state: int | None
+    view_server_performance_state: int | None
+    view_database_state: int | None
+    view_database_performance_state: int | None
+    view_definition: int | None
+    alter_database: int | None
+    alter_any_dataspace: int | None
+    control_database: int | None
+    create_table: int | None
+
+    @property
+    def sees_server(self) -> bool:
+        """Files, counters, other sessions."""
+        return bool(self.view_server_state or self.view_server_performance_state)
+
+    @property
+    def sees_objects(self) -> bool:
+        """Counters of partitions."""
+        return self.sees_server or bool(self.view_database_state or self.view_database_performance_state)
+
+
+def read_rights(session: ReadSession) -> Rights:
+    """What this login may do.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    return Rights(*session.rows("rights", doing="examining rights")[0])
+
+
+def lacking_rights(session: ReadSession, route: Route, rights: Rights) -> str:
+    """Permissions that this login lacks for the steps of a route, a clause; "" where it lacks none.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    done = {step.operation.name for step in route.steps if step.operation is not None}
+    missing = []
+    if done & OF_FILES:
+        missing += ["ALTER on the database"] * (not rights.alter_database)
+        missing += ["db_owner, which empties files"] * (EMPTY_FILE in done and not rights.control_database)
+    if done & (OF_SPACES | ALSO_OF_SPACES) and not (rights.alter_any_dataspace or rights.alter_database):
+        missing.append("ALTER ANY DATASPACE")
+    if done - OF_FILES - OF_SPACES:
+        missing += _lacking_on_table(session, name_of(route.bundle.key), rights, copies=CREATE_TABLE in done)
+    return f"the account that moves lacks {' and '.join(missing)}" if missing else ""
+
+
+def _lacking_on_table(session: ReadSession, name: Name, rights: Rights, *, copies: bool) -> Iterator[str]:
+    rows = session.rows("move_may", (name.schema, name.table), doing=f"looking at the rights to move {name.key}")
+    if not rows:
+        return  # it is gone, which others notice
+    table = f"{quote(name.schema)}.{quote(name.table)}"
+    alters, reads, adds = map(bool, rows[0])
+    if not alters:
+        yield f"ALTER on {table}"
+    if copies and not rights.create_table:
+        yield "CREATE TABLE"
+    if copies and not (reads and adds):
+        yield f"SELECT and INSERT on {table}"

@@ -26,9 +26,8 @@ from connectors.model.observation import Blocker, Home, Inspection, Remnant
 from connectors.sqlserver.catalog import PAGE, File, read_files
 from connectors.sqlserver.ddl import ServerFeatures
 from connectors.sqlserver.definition import Definition, data_spaces, find, knowing
-from connectors.sqlserver.doctor import read_rights
 from connectors.sqlserver.file_moves import FileRoute, file_route_of, inspect_container, inspect_files, read_copies
-from connectors.sqlserver.guards import ResumableOperation, of_route, operations
+from connectors.sqlserver.guards import ResumableOperation, of_route, operations, read_rights
 from connectors.sqlserver.keys import name_of
 from connectors.sqlserver.new_space import inspect_space, space_of
 from connectors.sqlserver.operations import (

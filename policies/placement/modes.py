@@ -146,7 +146,7 @@ def _empty_space(draft: PlanDraft, space: int, order: Sequence[int]) -> list[Gro
 def _way_out(bundles: Bundles, state: PlacementState, bundle: int, space: int) -> Relocation | None:
     """The hop out of the space to the nearest tier with room, None where there is none."""
     for tier in _tiers(state.tier_of[space], state.tiers, Pin(int(bundles.pin[bundle]))):
-        target = state.space_for(state.needed_bytes(bundle), tier, but=space)
+        target = state.space_for(bundle, tier, but=space)
         if target is not None:
             return Relocation(bundle, space, target, MoveReason.DRAIN)
     return None
@@ -305,6 +305,9 @@ def _lightening(
     """The bundle that lowers the fuller end most per byte, None where none does by enough; of equals the largest."""
     leaving, coming = (weight.of_bundle[items] / weight.scale[space] for space in ends)
     lowered = carried[0] - np.maximum(carried[0] - leaving, carried[1] + coming)
+    domain = draft.state.domain
+    if domain is not None and domain[ends[0]] != domain[ends[1]]:
+        return None
     fits = draft.bundles.size[items] + draft.bundles.transient[items] <= draft.state.room[ends[1]]
     good = np.flatnonzero(fits & (leaving > 0) & (lowered >= LEAST_IMPROVEMENT * leaving))
     if not len(good):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -154,7 +155,26 @@ def _gains_of(draft: PlanDraft, bundle: I64, place: I64, freedom: _Freedom, larg
             changes = may_change & (at_home == np.where(further, below, above)) & reached
             np.copyto(gain[option], np.rint(-upkeep), where=changes)
             np.copyto(plain[option], np.rint(-upkeep), where=changes)
+        barred = _out_of_reach(draft, bundle, np.where(option >= home, option + 1, option))
+        if barred is not None:
+            gain[option, barred] = plain[option, barred] = -np.inf
     return gain, plain
+
+
+def _out_of_reach(draft: PlanDraft, bundle: I64, place: I64) -> Bools | None:
+    """Which bundles may not go to these places, of another domain than their own; None: there is one domain only."""
+    of_place = _domain_of_places(draft)
+    if of_place is None or draft.state.domain is None:
+        return None
+    return np.asarray(draft.state.domain[draft.state.home[bundle]] != of_place[place], dtype=np.bool_)
+
+
+def _domain_of_places(draft: PlanDraft) -> I64 | None:
+    """Domain of each place, -1 of one without spaces; None where there is one only, or a place may hold several."""
+    domain, places = draft.state.domain, draft.state.places
+    if domain is None or any(len(set(domain[list(place.spaces)].tolist())) > 1 for place in places):
+        return None
+    return np.array([domain[place.spaces[0]] if place.spaces else -1 for place in places], dtype=np.int64)
 
 
 def _largest(draft: PlanDraft, bundle: I64) -> F64:
@@ -182,13 +202,20 @@ def _spread(draft: PlanDraft, bundle: I64, target: I64, largest: F64, gain: F64)
         small &= ~gains
     # A fixed low-discrepancy sequence instead of random numbers: the same situation must give the same plan.
     draw = (np.arange(len(bundle)) * _GOLDEN) % 1.0  # evenly spread over neighbours in canonical order
-    for tier in range(draft.state.tiers):
-        places = np.array([row for row, place in enumerate(draft.state.places) if place.tier == tier])
+    domain, of_place = draft.state.domain, _domain_of_places(draft)
+    of_bundle = np.zeros(len(bundle), np.int64) if domain is None else domain[draft.state.home[bundle]]
+    of_place = np.zeros(len(draft.state.places), np.int64) if of_place is None else of_place
+    for tier, among in product(range(draft.state.tiers), np.unique(of_place).tolist()):
+        places = np.array(
+            [row for row, place in enumerate(draft.state.places) if place.tier == tier and of_place[row] == among],
+            dtype=np.int64,
+        )
         if len(places) > 1:
+            few = small & (of_bundle == among)
             shares = np.cumsum(np.maximum(largest[places], 1.0))
             own = places[np.searchsorted(shares, draw * shares[-1], side="right")]
-            barred = small & np.isin(target, places) & (target != own)
-            gain[barred | (small & np.isin(target, places) & (draft.tier()[bundle] == tier))] = -np.inf
+            barred = few & np.isin(target, places) & (target != own)
+            gain[barred | (few & np.isin(target, places) & (draft.tier()[bundle] == tier))] = -np.inf
 
 
 @dataclass(frozen=True, slots=True)

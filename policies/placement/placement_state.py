@@ -47,13 +47,21 @@ def places_in(situation: Situation, settings: PolicySettings) -> tuple[Place, ..
         [room_bytes(space, settings.head_room_ratio) for space in situation.spaces],
         [space.used_bytes for space in situation.spaces],
         len(situation.tiers),
+        [space.domain for space in situation.spaces],
     )
 
 
 def places_of(
-    names: Sequence[str], tier_of: Sequence[int], room: Sequence[int | None], held: Sequence[int], tiers: int
+    names: Sequence[str],
+    tier_of: Sequence[int],
+    room: Sequence[int | None],
+    held: Sequence[int],
+    tiers: int,
+    domains: Sequence[str] = (),
 ) -> tuple[Place, ...]:
     """The places of all tiers, fastest first and within a tier the one with most room first; at least one of each tier.
+
+    A place is within one domain.
 
     Args:
         names: of the spaces.
@@ -61,21 +69,41 @@ def places_of(
         room: bytes that may still be written to each space, None where that is not known.
         held: bytes in use in each space.
         tiers: how many there are.
+        domains: of the spaces; (): all of one.
     """
-    managed = sum(size for size, tier in zip(held, tier_of, strict=True) if tier >= 0)
+    domain = domains or [""] * len(names)
     places = []
     for tier in range(tiers):
-        rows = [row for row, at in enumerate(tier_of) if at == tier]
-        free = {row: each for row in rows if (each := room[row]) is not None}
-        if len(free) < 2 or max(free.values()) >= managed - sum(held[row] for row in rows):
-            places.append(Place(tier, tuple(free)))
-            continue
-        largest_first = sorted(free, key=lambda row: (-free[row] - held[row], names[row]))
-        alone, others = largest_first[:MOST_OF_A_TIER], largest_first[MOST_OF_A_TIER:]
-        alone.sort(key=lambda row: (-free[row], names[row]))
-        places += [Place(tier, (row,)) for row in alone]
-        places += [Place(tier, tuple(others))] if others else []
+        within = sorted({each for each, at in zip(domain, tier_of, strict=True) if at == tier})
+        for each in within or [""]:
+            mine = [at if of == each else -1 for of, at in zip(domain, tier_of, strict=True)]
+            places += _places_of_one(names, mine, room, held, tier)
     return tuple(places)
+
+
+def _places_of_one(
+    names: Sequence[str], tier_of: Sequence[int], room: Sequence[int | None], held: Sequence[int], tier: int
+) -> list[Place]:
+    """The places of one tier, as if there were no spaces but those of one domain."""
+    managed = sum(size for size, at in zip(held, tier_of, strict=True) if at >= 0)
+    rows = [row for row, at in enumerate(tier_of) if at == tier]
+    free = {row: each for row in rows if (each := room[row]) is not None}
+    if len(free) < 2 or max(free.values()) >= managed - sum(held[row] for row in rows):
+        return [Place(tier, tuple(free))]
+    largest_first = sorted(free, key=lambda row: (-free[row] - held[row], names[row]))
+    alone, others = largest_first[:MOST_OF_A_TIER], largest_first[MOST_OF_A_TIER:]
+    alone.sort(key=lambda row: (-free[row], names[row]))
+    return [Place(tier, (row,)) for row in alone] + ([Place(tier, tuple(others))] if others else [])
+
+
+def number_domains(situation: Situation) -> I64 | None:
+    """Number of the domain of each space; None where all that are managed have one."""
+    names = [space.domain for space in situation.spaces]
+    managed = {name for name, tier in zip(names, situation.tier_of_space.tolist(), strict=True) if tier >= 0}
+    if len(managed) < 2:
+        return None
+    numbers = {name: at for at, name in enumerate(sorted(set(names)))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def place_of_spaces(places: Sequence[Place], tier_of: Sequence[int]) -> list[int]:
@@ -152,6 +180,7 @@ class PlacementState:
         self.room = [UNKNOWN_ROOM if room is None else room for room in rooms]
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
         self.names = [space.name for space in situation.spaces]
+        self.domain = number_domains(situation)
         self.tiers = len(situation.tiers)
         # fixed lists: unknown room stays unknown, whatever comes and goes
         self._spaces = [self._of_tier(tier) for tier in range(self.tiers)]
@@ -255,6 +284,8 @@ class PlacementState:
 
     def holds(self, bundle: int, space: int) -> bool:
         """Whether a space has room for a bundle while its source still holds it, and the tier can bear the load."""
+        if self.domain is not None and not self.is_reached(bundle, space):
+            return False
         return self.room[space] >= self.needed_bytes(bundle) and self.can_bear(bundle, self.tier_of[space])
 
     def needed_bytes(self, bundle: int) -> int:
@@ -272,11 +303,19 @@ class PlacementState:
         """The space of a place that can take a bundle now, None if there is none."""
         if not self.can_bear(bundle, self.places[place].tier):
             return None
-        return self._roomiest(self.places[place].spaces, self.needed_bytes(bundle))
+        return self._roomiest(self._spaces_in_reach(bundle, self.places[place].spaces), self.needed_bytes(bundle))
 
-    def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
-        """The space of the tier with the most room, if that is enough; ties by name; never ``but``."""
-        return self._roomiest([space for space in self.spaces(tier) if space != but], size)
+    def space_for(self, bundle: int, tier: int, but: int | None = None) -> int | None:
+        """The space of the tier with the most room, if that is enough for it; ties by name; never ``but``."""
+        spaces = self._spaces_in_reach(bundle, [space for space in self.spaces(tier) if space != but])
+        return self._roomiest(spaces, self.needed_bytes(bundle))
+
+    def is_reached(self, bundle: int, space: int) -> bool:
+        """Whether a bundle may go to a space at all: they are of one domain."""
+        return self.domain is None or bool(self.domain[self.home[bundle]] == self.domain[space])
+
+    def _spaces_in_reach(self, bundle: int, spaces: Sequence[int]) -> Sequence[int]:
+        return spaces if self.domain is None else [space for space in spaces if self.is_reached(bundle, space)]
 
     def _roomiest(self, spaces: Sequence[int], size: int) -> int | None:
         # The name breaks ties, since engines list spaces in any order and the same situation must give the same plan.
@@ -287,7 +326,7 @@ class PlacementState:
         """The relocation to the next slower tier that can take the bundle, None if none can."""
         home = int(self.home[bundle])
         for tier in range(self.tier_of[home] + 1, self.tiers):
-            space = self.space_for(self.needed_bytes(bundle), tier) if self.can_bear(bundle, tier) else None
+            space = self.space_for(bundle, tier) if self.can_bear(bundle, tier) else None
             if space is not None:
                 return Relocation(bundle, home, space, reason)
         return None

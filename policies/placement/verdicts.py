@@ -353,7 +353,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         no_route=next(
             (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no route is known"
         ),
-        room=_room_text(situation, plan, size, settings),
+        room=_room_text(situation, plan, size, settings, space.domain),
         fast=situation.tiers[0].name if situation.tiers else "fast storage",
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
@@ -366,12 +366,13 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
     )
 
 
-def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySettings) -> str:
-    """Why the fastest tier has no room for so many bytes once the plan has run."""
+def _room_text(situation: Situation, plan: Plan, size: int, settings: PolicySettings, domain: str) -> str:
+    """Why the fastest tier has no room for so many bytes of a domain once the plan has run."""
     if not situation.tiers:
         return ""
     tier = situation.tiers[0].name
-    spaces = [space for row, space in enumerate(situation.spaces) if situation.tier_of_space[row] == 0]
+    fast = [space for row, space in enumerate(situation.spaces) if situation.tier_of_space[row] == 0]
+    spaces = [space for space in fast if space.domain == domain]
     rooms = [
         room - _arriving(plan, space.name)
         for space in spaces

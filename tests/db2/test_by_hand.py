@@ -151,6 +151,38 @@ def test_others_are_planned_around_what_a_person_carries_out(on_i: Site, power: 
     assert {state for _, state in states(on_i)} <= {"settling", "kept"}
 
 
+def test_each_asp_has_its_own_media(on_i: Site, power: SimulatedI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ASPs in one tier: what is hot goes to the SSD of its own one; with one medium there, the reason is said."""
+    look = SimulatedI.look
+
+    def two_asps(self: SimulatedI) -> None:
+        look(self)
+        units = self.rows["QSYS2.SYSDISKSTAT"]
+        roomier = {"UNIT_STORAGE_CAPACITY": 900 * GIB, "UNIT_SPACE_AVAILABLE": 900 * GIB}
+        self.rows["QSYS2.SYSDISKSTAT"] = [
+            *units, *({**unit, **roomier, "ASP_NUMBER": 2, "UNIT_NUMBER": 10 + unit["UNIT_NUMBER"]} for unit in units),
+            {**units[1], "ASP_NUMBER": 3, "UNIT_NUMBER": 30},
+        ]  # fmt: skip
+        self.rows["QSYS2.SYSPARTITIONDISK"] = [
+            {**row, "ASP_NUMBER": {"ITEMS": 2, "OLD": 3}.get(row["TABLE_NAME"], 1)}
+            for row in self.rows["QSYS2.SYSPARTITIONDISK"]
+        ]
+
+    monkeypatch.setattr(SimulatedI, "look", two_asps)
+    power.held["OLD"].random_reads = 30_000
+    on_i.values["databases"][0]["tiers"] = [
+        {"name": "ssd", "kind": "ssd", "spaces": ["ASP1 SSD", "ASP2 SSD"]},
+        {"name": "hdd", "kind": "hdd", "spaces": ["ASP1 HDD", "ASP2 HDD", "ASP3 HDD"]},
+    ]
+    on_i.write()
+    document, text = propose(on_i)
+    assert {(move["unit"], move["to_space"]) for move in document["moves"]} == {
+        ("SHOP.ORDERS", "ASP1 SSD"), ("index SHOP.ORDERS_IX", "ASP1 SSD"), ("SHOP.ITEMS", "ASP2 SSD"),
+    }  # fmt: skip
+    assert text.count("CL: STRASPBAL TYPE(*MP)") == 2
+    assert "no tier has another space of ASP3 than ASP3 HDD" in on_i.good("explain", "SHOP.OLD").out
+
+
 def test_a_file_is_not_overwritten(on_i: Site) -> None:
     """Said before anything is watched; and where nothing is by hand, or proposed, no file comes."""
     path = on_i.folder / "mine.sql"

@@ -428,7 +428,7 @@ def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
 def test_the_catalog_of_zos_is_left_out() -> None:
     """And so are the directory and the work files."""
     for name in NAMES:
-        if name in {"z_storage_groups", "z_new_groups", "z_volumes"}:  # hold no object of the catalog
+        if name in {"z_storage_groups", "z_new_groups", "z_volumes", "z_work_databases"}:  # hold no objects
             continue
         if name == "z_index_groups":  # is asked about indexes that the other queries show
             assert "N.IXCREATOR <> 'SYSIBM'" in query(name, PACKAGE).text
@@ -505,7 +505,9 @@ def test_a_view_that_is_missing_is_a_finding() -> None:
     connector = connector_over(Platform.ZOS, Double({}))
     assert len(connector.catalog().units) == 0
     missing = [f.sentence for f in connector.doctor() if f.code == "source_missing"]
-    assert len(missing) == 6
+    assert len(missing) == 7
+    remedies = {str(found.remedy) for found in connector.doctor() if found.code == "source_missing"}
+    assert all("db2-zos-observe.sql" in remedy for remedy in remedies)
 
 
 def test_the_engine_makes_the_adapter(tmp_path: Path) -> None:

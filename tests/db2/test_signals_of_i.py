@@ -221,6 +221,87 @@ def test_clones_of_zos_share_their_table_space() -> None:
     assert reads_of(connector, demand, "DB.TS") == (0.0, 0.0, False)
 
 
+def zos(name: str, **space: Any) -> Double:
+    """One table space of z/OS that is not partitioned, in the storage group SLOW."""
+    of = {
+        "DBNAME": "DB", "NAME": name, "PARTITION": 0, "TYPE": " ", "MAXPARTITIONS": 0, "STORTYPE": "I",
+        "STORNAME": "SLOW", "TSNAME": name, "SPACE": 4096, "UPDATESTATSTIME": None, "INSTANCE": 1, **space,
+    }  # fmt: skip
+    return Double({f"SYSIBM.{table}": [of] for table in ("SYSTABLESPACE", "SYSTABLEPART", "SYSTABLESPACESTATS")})
+
+
+def test_a_clone_moves_with_its_base() -> None:
+    """-STOP, -START and REORG are for base objects alone unless they say CLONE: both are sent, in IBM's order."""
+    double = zos("TS")
+    stats = double.rows["SYSIBM.SYSTABLESPACESTATS"]
+    double.rows["SYSIBM.SYSTABLESPACESTATS"] = [*stats, {**stats[0], "INSTANCE": 2}]
+    connector = connector_over(Platform.ZOS, double)
+    connector.catalog()
+    found = connector.routes(bundle_of(connector, "DB.TS"), "FAST")
+    assert not isinstance(found, NoRoute)
+    assert found[0].by_hand is not None
+    text = "\n".join(found[0].by_hand.statements)
+    wanted = (
+        "'-STOP DATABASE(DB) SPACENAM(TS)'", "'-STOP DATABASE(DB) SPACENAM(TS) CLONE'", "ALTER TABLESPACE",
+        "ACCESS(RW)'", "ACCESS(RW) CLONE'", "REORG TABLESPACE DB.TS SHRLEVEL", "REORG TABLESPACE DB.TS CLONE SHRLEVEL",
+    )  # fmt: skip
+    places = [text.index(each) for each in wanted]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("space", "why"),
+    [
+        ({"SPACE": None}, "has no size here"),
+        ({"SPACE": -1}, "has no size here"),
+        ({"TYPE": "?"}, "of a kind"),
+        ({"TYPE": "?", "PARTITION": 1}, "of a kind"),
+    ],
+)
+def test_what_zos_does_not_say_of_a_space_is_no_script(space: dict[str, Any], why: str) -> None:
+    """A size that is not known is not nothing, and a kind that is not known may be LOBs, whose REORG is another one."""
+    connector = connector_over(Platform.ZOS, zos("TS", **space))
+    key = connector.catalog().units.key[0]
+    found = connector.routes(bundle_of(connector, key), "FAST")
+    assert isinstance(found, NoRoute)
+    assert why in found.sentence
+
+
+def test_spaces_of_zos_without_statistics_are_named() -> None:
+    """What SYSTABLEPART has and SYSTABLESPACESTATS has not is missing in every list: doctor says so."""
+    double = zos("TS")
+    parts = double.rows["SYSIBM.SYSTABLEPART"]
+    double.rows["SYSIBM.SYSTABLEPART"] = [*parts, {**parts[0], "TSNAME": "QUIET"}]
+    connector = connector_over(Platform.ZOS, double)
+    said = [finding.sentence for finding in connector.doctor() if finding.code == "no_statistics"]
+    assert len(said) == 1
+    assert said[0].endswith("1 table space(s); no list shows them: DB.QUIET")
+
+
+def test_work_files_of_a_data_sharing_group_are_left_out() -> None:
+    """Each member has such a database under a name of its own."""
+    double = zos("TS")
+    double.rows["SYSIBM.SYSDATABASE"] = [{"NAME": "DB", "TYPE": "W"}]
+    assert len(connector_over(Platform.ZOS, double).catalog().units) == 0
+
+
+def test_units_of_i_count_once_by_what_is_known_of_them() -> None:
+    """Paths that show nothing, mirrored units that come twice, and sizes below nothing change no sum and no medium."""
+    rows = [on_disk(of_table("T", (0, 0)))] * 2 + [{**on_disk(of_table("NEGATIVE", (0, 0))), "UNIT_SPACE_USED": -5}]
+    unit = {"ASP_NUMBER": 1, "UNIT_NUMBER": 1, "UNIT_TYPE": 1, "UNIT_STORAGE_CAPACITY": 9 * GIB,
+            "UNIT_SPACE_AVAILABLE": 4 * GIB}  # fmt: skip
+    dead = {**unit, "UNIT_TYPE": None, "UNIT_STORAGE_CAPACITY": 0, "UNIT_SPACE_AVAILABLE": 0}
+    double = system([of_table("T", (0, 0)), of_table("NEGATIVE", (0, 0))])
+    double.rows |= {"QSYS2.SYSPARTITIONDISK": rows, "QSYS2.SYSDISKSTAT": [dead, unit, dead]}
+    catalog = connector_over(Platform.I, double).catalog()
+    assert dict(zip(catalog.units.key, catalog.units.size_bytes.tolist(), strict=True)) == {
+        "SHOP.T": GIB, "SHOP.NEGATIVE": 0,
+    }  # fmt: skip
+    spaces = {space.name: (space.capacity_bytes, space.free_bytes) for space in catalog.spaces}
+    assert spaces == {"ASP1 HDD": (100 * GIB, 40 * GIB), "ASP1 SSD": (9 * GIB, 4 * GIB)}
+    assert {catalog.spaces[row].name for row in catalog.units.space} == {"ASP1 HDD"}
+
+
 def test_a_sample_reads_no_view_of_disks() -> None:
     """Those are slow on large systems: with the catalog only. A partition that lies on no disk calls for none."""
     double = system([of_table("T", (0, 0))], [of_index("IX", (0, 0))])

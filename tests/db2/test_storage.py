@@ -59,6 +59,16 @@ def test_rule_22_a_table_space_that_was_not_touched_has_its_storage_group() -> N
     assert _space((*CATALOG[:8], None, *CATALOG[9:]), [], [], shared=False).group == ""
 
 
+def test_a_path_that_is_dropped_has_no_room() -> None:
+    """DROP_PENDING takes no more; another path on the same file system keeps its room. Unknown states are at rest."""
+    row = (0, "SG", "Y", 0.0, 0.0, 0)
+    paths = [("SG", 0, "/p", "IN_USE", 7, 200, 100), ("SG", 0, "/q", "DROP_PENDING", 7, 200, 100)]
+    assert _group(row, paths, {}).free_bytes == 100
+    assert _group(row, [*paths, ("SG", 0, "/r", "DROP_PENDING", 8, 200, 100)], {}).free_bytes == 100
+    live = _Live.of([state(0, 1, 1, 0, state=None, mode=None)])
+    assert (live.state, live.mode) == ("NORMAL", "NO_REBAL")
+
+
 def test_rule_23_file_systems_are_those_of_their_hosts() -> None:
     """Four hosts, each with 100 bytes on a file system that it calls 7: 400, and 100 if all are one host or unknown."""
     row, paths = (0, "SG", "Y", 0.0, 0.0, 0), [("SG", member, "/p", "IN_USE", 7, 200, 100) for member in range(4)]

@@ -27,7 +27,7 @@ BLOCKS = {
 }
 MADE_LATER = frozenset({"SYSTOOLS.ADMIN_MOVE_TABLE"})  # granted in db2-move.sql, which makes it
 _READS = re.compile(r"\bReads: (.+?)\. (?:Since|Privilege):")
-_NAME = re.compile(r"\b(?:\w+\.\w+|(?:MON|ADMIN|ENV)_GET_\w+|DB_(?:GET_CFG|MEMBERS))\b")
+_NAME = re.compile(r"\b(?:\w+\.\w+|(?:MON|ADMIN|ENV)_GET_\w+|AUTH_LIST_\w+|DB_(?:GET_CFG|MEMBERS))\b")
 _BLOCK = re.compile(r"^-- begin (?P<name>[^\n]+)\n(?P<body>.*?)^-- end\n", re.MULTILINE | re.DOTALL)
 
 

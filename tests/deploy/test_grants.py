@@ -67,7 +67,7 @@ ASKS = {
     },
 }
 # Queries about what the login may do: what it may not see is the answer, or it sees its own without a right.
-OF_ITSELF = {"sqlserver": {"may_alter", "may_copy", "unseen"}, "postgresql": {"unknown_files_may"}}
+OF_ITSELF = {"sqlserver": {"may_alter", "may_copy", "move_may", "unseen"}, "postgresql": {"unknown_files_may"}}
 NAMED = {
     "sqlserver": re.compile(r"\bsys\.(\w+)"),
     "postgresql": re.compile(

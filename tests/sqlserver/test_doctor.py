@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from connectors.kit.contract import Connector
+from connectors.kit.contract import Connector, KnowsRightsToMove
 from connectors.kit.findings import Severity
+from tests.contract.asking import route_to
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import add_scheme, add_table
 from tests.sqlserver.moving.test_switching_server import COPIER, connector, lab, rebuilding  # noqa: F401  # fixtures
@@ -40,3 +41,20 @@ def test_what_a_switch_needs(lab: Lab, connector: Connector, rebuilding: Connect
         COPIER.database_rights = before
     assert found.severity is Severity.WARNING
     assert found.remedy == "GRANT CREATE TABLE TO [copier]; GRANT SELECT, INSERT ON SCHEMA::[dbo] TO [copier];"
+
+
+def test_rights_to_move_are_named_before_a_plan(lab: Lab, connector: Connector, rebuilding: Connector) -> None:  # noqa: F811
+    """ALTER on the table and ALTER ANY DATASPACE; where partitions are copied also CREATE TABLE, SELECT and INSERT."""
+    add_scheme(lab.shop, "ps", [10], ["hdd", "hdd"])
+    add_table(lab.shop, "days", space="ps", pages=8, column="id")
+    switched, rebuilt = (route_to(each, "[dbo].[days] partition 2", "ssd") for each in (connector, rebuilding))
+    for each, route in ((connector, switched), (rebuilding, rebuilt)):
+        assert isinstance(each, KnowsRightsToMove)
+        assert each.lacking_rights(route) == ""
+    before, COPIER.database_rights = COPIER.database_rights, COPIER.database_rights & {"VIEW DATABASE STATE", "CONNECT"}
+    try:
+        said = [each.lacking_rights(route) for each, route in ((connector, switched), (rebuilding, rebuilt))]  # type: ignore[attr-defined]
+    finally:
+        COPIER.database_rights = before
+    both = "the account that moves lacks ALTER ANY DATASPACE and ALTER on [dbo].[days]"
+    assert said == [f"{both} and CREATE TABLE and SELECT and INSERT on [dbo].[days]", both]

@@ -58,6 +58,11 @@ NOTES = {
     ),
 }
 LOCK_SECONDS = 5.0  # IBM says "seconds" of IBM i with newer PTFs; of z/OS, what -STOP waits is not known
+NOT_SHOWN = {
+    of: f"No such view, or this login may not read it; see {script} (hotplace deploy privileges --engine db2)."
+    for of, script in ((Platform.I, "db2-i-observe.sql"), (Platform.ZOS, "db2-zos-observe.sql"))
+}
+FEW = 5  # names in a sentence that would be long
 LOCKED = {Platform.I: Locked.BRIEFLY, Platform.ZOS: Locked.WRITES}
 
 
@@ -183,11 +188,10 @@ class PlanOnlyConnector:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
         if to_space == NOWHERE:
             return NoRoute(code="no_space", sentence=f"{to_space} says that a storage group is not known; it is none")
-        by_hand = unit.script(to_space) if unit.space != NOWHERE else None
-        if by_hand is None:
-            unmanaged = "has no storage group that is known here: its user may manage its data sets"
-            why = unmanaged if unit.space == NOWHERE else unit.why_no_script
-            return NoRoute(code="no_name", sentence=f"{bundle.key} {why}")
+        unmanaged = "has no storage group that is known here: its user may manage its data sets"
+        by_hand = unmanaged if unit.space == NOWHERE else unit.script(to_space)
+        if isinstance(by_hand, str):
+            return NoRoute(code="no_script", sentence=f"{bundle.key} {by_hand}")
         locked = LOCKED[self._platform]
         route = Route(
             name=BY_HAND, bundle=bundle, to_space=to_space, prologue=(), steps=(), undo_steps=(),
@@ -249,8 +253,18 @@ class PlanOnlyConnector:
                     self._instead(look),
                 )
             )
+        if look.unlisted:
+            found.append(
+                Finding.warning(
+                    "no_statistics",
+                    f"SYSIBM.SYSTABLESPACESTATS has no row of {len(look.unlisted)} table space(s); no list shows "
+                    "them: "
+                    f"{', '.join(look.unlisted[:FEW])}{', ...' if len(look.unlisted) > FEW else ''}",
+                    "Use them once, or run RUNSTATS or REORG: then Db2 writes the row of their size.",
+                )
+            )
         found += [
-            Finding.warning("source_missing", f"{name}: {error}", error.advice)
+            Finding.warning("source_missing", f"{name}: {error}", NOT_SHOWN[self._platform])
             for name, error in self._session.missing.items()
         ]
         return tuple(found)

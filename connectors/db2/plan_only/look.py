@@ -7,14 +7,15 @@ each; the highest counts. Where SYSPARTITIONINDEXSTAT counts no physical reads, 
 upper bound.
 
 Bytes of Db2 for i (``bytes_by_object``, ``pools``) come from the disk units, as a preferred medium does not say where
-data is. ``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, even to an empty unit. Spanning
-indexes come again with every partition, which DISTINCT in the query takes out.
+data is. ``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, even to an empty unit, and the units
+of a mirrored pair have one number: a unit counts once, by the row that says most of it. Spanning indexes come again
+with every partition, which DISTINCT in the query takes out.
 
 What a person runs to move a unit (``Seen.script``) is written by ``ibm_i`` and ``zos``; nothing of it is ever sent.
 
 ``look_at_i`` and ``look_at_zos`` put all of this together. Several rows for an object are normal: an index of i has one
-for each member and table; a clone of z/OS shares the table space and storage group of its base table, and moves with
-it.
+for each member and table; a clone of z/OS shares the table space and storage group of its base table, and its data sets
+(those of the other INSTANCE) move with those of the base.
 """
 
 from __future__ import annotations
@@ -166,6 +167,11 @@ def pool_name(asp: int, *, fast: bool) -> str:
     return f"ASP{asp} {'SSD' if fast else 'HDD'}"
 
 
+def _pool_of(space: str) -> str:
+    """The ASP of one of its media, which nothing leaves: another ASP is another library."""
+    return space.rpartition(" ")[0]
+
+
 def space_of(at: ObjectResidency, known: Collection[str]) -> str:
     """Where an object is; one without bytes is on the disks of its ASP, or on its SSDs where it has no others."""
     slow = pool_name(at.asp, fast=False)
@@ -180,30 +186,38 @@ def bytes_by_object(rows: Iterable[ResidencyRow], names: int) -> dict[tuple[str,
         rows: its names, then ASP_NUMBER, UNIT_NUMBER, UNIT_TYPE, UNIT_SPACE_USED; one for each unit it lies on.
         names: how many columns the name has.
     """
-    found: dict[tuple[str, ...], ObjectResidency] = {}
+    units: dict[tuple[str, ...], dict[tuple[int, int], tuple[bool, int]]] = {}
     for row in rows:
         key = tuple(str(part or "").rstrip() for part in row[:names])
-        asp, _, kind, used = (int(str(value or 0)) for value in row[names : names + 4])
-        object_ = found.setdefault(key, ObjectResidency(asp))
-        if kind == SSD:
-            object_.fast += used
-        else:
-            object_.slow += used
-    return found
+        asp, unit, kind, used = (int(str(value or 0)) for value in row[names : names + 4])
+        mine = units.setdefault(key, {})
+        fast, most = mine.get((asp, unit), (False, 0))
+        mine[asp, unit] = (fast or kind == SSD, max(most, used))
+    return {
+        key: ObjectResidency(
+            next(iter(mine))[0],
+            sum(used for fast, used in mine.values() if fast),
+            sum(used for fast, used in mine.values() if not fast),
+        )
+        for key, mine in units.items()
+    }
 
 
 def pools(rows: Iterable[ResidencyRow]) -> tuple[DiskPool, ...]:
     """Media of each ASP.
 
     Args:
-        rows: ASP_NUMBER, UNIT_NUMBER, UNIT_TYPE, capacity, UNIT_SPACE_AVAILABLE; units may repeat: their last rows
-            count.
+        rows: ASP_NUMBER, UNIT_NUMBER, UNIT_TYPE, capacity, UNIT_SPACE_AVAILABLE; units may repeat: of each the last
+            row that knows its capacity counts, as a path that is not active may show none.
     """
     units: dict[tuple[int, int], tuple[bool, int, int]] = {}
     for row in rows:
         asp, unit, kind, capacity, free = (int(str(value or 0)) for value in row)
-        if unit != NOT_CONFIGURED:
-            units[asp, unit] = (kind == SSD, capacity, free)
+        if unit == NOT_CONFIGURED:
+            continue
+        fast, before, left = units.get((asp, unit), (False, 0, 0))
+        known = (capacity, free) if capacity > 0 else (before, left)
+        units[asp, unit] = (fast or kind == SSD, *known)
     found: dict[tuple[int, bool], list[tuple[int, int]]] = {}
     for (asp, _), (fast, capacity, free) in units.items():
         found.setdefault((asp, fast), []).append((capacity, free))
@@ -226,11 +240,15 @@ CONSTRAINTS = frozenset({"PRIMARY KEY", "UNIQUE", "FOREIGN KEY", "PHYSICAL"})  #
 STORAGE_GROUP = "I"  # STORTYPE of SYSIBM.SYSTABLEPART and SYSINDEXPART; E: the user manages its data sets
 NOWHERE = "(no storage group)"
 NO_NAME_OF_ZOS = "has a name that commands take only in quotation marks: -STOP DATABASE cannot be written for it"
-NO_SCRIPT_OF_I = (
-    "stays in its ASP, and CL takes no other name than its system name: the target is another ASP or has no other "
-    "medium, or the name is not known here (QSYS2.SYSPARTITIONINDEXES, SYSPARTITIONSTAT) or is none that CL can write"
+NO_NAME_OF_I = (
+    "has no system name here that can be written, and CL takes no other (QSYS2.SYSPARTITIONSTAT, SYSPARTITIONINDEXES)"
 )
-Script = Callable[[str], ByHand | None]  # name of the target -> what a person runs; None where there is nothing
+NO_SIZE_OF_ZOS = "has no size here (SPACE in {source} is NULL or negative), so room for it cannot be planned"
+NO_KIND_OF_ZOS = (
+    "is of a kind (by range, by growth, LOB) that is not known here (SYSIBM.SYSTABLESPACE.TYPE), and a wrong statement "
+    "ends with -665, or its REORG fails"
+)
+Script = Callable[[str], ByHand | str]  # name of the target -> what a person runs, or why there is nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +261,6 @@ class Seen:
     size_bytes: int
     space: str
     script: Script
-    why_no_script: str = ""  # where there is none
     together: str = ""  # those with the same words here move by one script; "": it moves alone
 
 
@@ -254,6 +271,7 @@ class Look:
     spaces: tuple[Space, ...]
     units: tuple[Seen, ...]
     devices: Mapping[int, str] = field(default_factory=dict)  # of independent ASPs, by number
+    unlisted: tuple[str, ...] = ()  # table spaces of z/OS without a row of real-time statistics
 
 
 def one_of_each(units: Iterable[Seen]) -> tuple[Seen, ...]:
@@ -310,7 +328,7 @@ def _spaces_of_i(found: Sequence[DiskPool], units: Sequence[Seen]) -> tuple[Spac
     spaces = [
         Space(
             name=pool.name, path="", used_bytes=pool.capacity - pool.free, free_bytes=pool.free,
-            capacity_bytes=pool.capacity,
+            capacity_bytes=pool.capacity, domain=_pool_of(pool.name),
         )
         for pool in found
     ]  # fmt: skip
@@ -320,7 +338,12 @@ def _spaces_of_i(found: Sequence[DiskPool], units: Sequence[Seen]) -> tuple[Spac
     unknown = sorted(used.keys() - {space.name for space in spaces})
     return (
         *spaces,
-        *(Space(name=name, path="", used_bytes=used[name], free_bytes=None, capacity_bytes=None) for name in unknown),
+        *(
+            Space(
+                name=name, path="", used_bytes=used[name], free_bytes=None, capacity_bytes=None, domain=_pool_of(name)
+            )
+            for name in unknown
+        ),
     )
 
 
@@ -329,20 +352,26 @@ def _asp(number: int, both: frozenset[int], devices: Mapping[int, str]) -> Asp |
     return Asp(number, devices.get(number, "")) if number in both else None
 
 
-def _script(write: Callable[[Media], str], space: str, asp: Asp | None) -> Script:
+def _script(write: Callable[[Media], str], space: str, asp: Asp | None, why: str = NO_NAME_OF_I) -> Script:
     """What prefers a medium, there and back, and what makes the system follow.
 
     Args:
         write: the statement that prefers a medium; "" where there is none.
         space: where the object is.
         asp: of it.
+        why: there is none.
     """
+    pool = _pool_of(space)
 
-    def by_hand(target: str) -> ByHand | None:
+    def by_hand(target: str) -> ByHand | str:
         there, back = (write("SSD" if name.endswith("SSD") else "ANY") for name in (target, space))
-        # Another ASP is another library: a preference brings nothing there.
-        same = target.rpartition(" ")[0] == space.rpartition(" ")[0]
-        return ibm_i.move_by_hand(there, back, asp) if there and back and same and asp is not None else None
+        if not (there and back):
+            return why
+        if _pool_of(target) != pool:
+            return f"is in {pool}, and a preferred medium takes nothing to another ASP: save and restore do"
+        if asp is None:
+            return f"is in {pool}, all whose disk units are of one medium (QSYS2.SYSDISKSTAT)"
+        return ibm_i.move_by_hand(there, back, asp)
 
     return by_hand
 
@@ -373,7 +402,6 @@ def _table_of_i(
         size_bytes=at.size,
         space=space,
         script=_script(write, space, asp),
-        why_no_script=NO_SCRIPT_OF_I,
     )
 
 
@@ -414,6 +442,8 @@ def _indexes_of_i(session: PlanSession) -> dict[tuple[str, ...], _Index]:
 
 def _index_of_i(index: _Index, space: str, asp: Asp | None, *, partitioned: bool) -> Seen:
     bound = sorted(index.kinds & CONSTRAINTS)
+    tables = ", ".join(sorted(index.tables))
+    why = f"is the access path of a constraint and goes with the file of {tables}" if bound else NO_NAME_OF_I
 
     def write(media: Media) -> str:
         if bound:
@@ -429,10 +459,7 @@ def _index_of_i(index: _Index, space: str, asp: Asp | None, *, partitioned: bool
         kind=UnitKind.INDEX_PARTITION if partitioned else UnitKind.INDEX,
         size_bytes=index.at.size,
         space=space,
-        script=_script(write, space, asp),
-        why_no_script=f"is the access path of a constraint and goes with the file of {', '.join(sorted(index.tables))}"
-        if bound
-        else NO_SCRIPT_OF_I,
+        script=_script(write, space, asp, why),
     )
 
 
@@ -445,8 +472,13 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     groups = _groups(session.rows("z_groups"))
     index_groups = _groups(session.rows("z_index_groups"))
     kinds = {(str(row[0]), str(row[1])): zos.kind_of(row[3], row[4]) for row in session.rows("z_kinds")}
-    units = [_table_space_of_zos(row, groups, kinds) for row in session.rows("z_table_spaces")]
-    units += [_index_of_zos(row, index_groups) for row in session.rows("z_indexes")]
+    scratch = {str(row[0]) for row in session.rows("z_work_databases")}
+    spaces_of, indexes_of = (
+        [row for row in session.rows(name) if str(row[0]) not in scratch] for name in ("z_table_spaces", "z_indexes")
+    )
+    cloned = _names_with_clones(spaces_of), _names_with_clones(indexes_of)
+    units = [_table_space_of_zos(row, groups, kinds, cloned[0]) for row in spaces_of]
+    units += [_index_of_zos(row, index_groups, cloned[1]) for row in indexes_of]
     units = list(one_of_each(units))
     empty = (str(row[0]) for row in session.rows("z_storage_groups"))
     used: dict[str, int] = dict.fromkeys((*more_groups, *empty), 0)
@@ -455,7 +487,17 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     spaces = tuple(
         Space(name=name, path="", used_bytes=size, free_bytes=None, capacity_bytes=None) for name, size in used.items()
     )
-    return Look(spaces, tuple(units))
+    listed = {(str(row[0]), str(row[1]), int(row[2] or 0)) for row in spaces_of}
+    unlisted = sorted(f"{name[0]}.{name[1]}" for name in groups.keys() - listed if name[0] not in scratch)
+    return Look(spaces, tuple(units), unlisted=tuple(dict.fromkeys(unlisted)))
+
+
+def _names_with_clones(rows: Iterable[Row]) -> frozenset[tuple[str, str]]:
+    """Database and name of what has data sets of two instances: one is of the clone."""
+    instances: dict[tuple[str, str], set[object]] = {}
+    for row in rows:
+        instances.setdefault((str(row[0]), str(row[1])), set()).add(row[3])
+    return frozenset(name for name, numbers in instances.items() if len(numbers) > 1)
 
 
 _Groups = Mapping[tuple[str, str, int], str]
@@ -470,45 +512,61 @@ def _groups(rows: Iterable[Row]) -> _Groups:
     }
 
 
-def _table_space_of_zos(row: Row, groups: _Groups, kinds: Mapping[tuple[str, str], str | None]) -> Seen:
+def _size_of_zos(kilobytes: object) -> int | None:
+    """Bytes; None where real-time statistics have none, or are negative for a while."""
+    return None if kilobytes is None or int(str(kilobytes)) < 0 else int(str(kilobytes)) * KILOBYTE
+
+
+def _table_space_of_zos(
+    row: Row, groups: _Groups, kinds: Mapping[tuple[str, str], str | None], cloned: Collection[tuple[str, str]]
+) -> Seen:
     database, name, partition, _, kilobytes = row[:5]
     number, kind = int(partition or 0), kinds.get((str(database), str(name)))
-    of = zos.TableSpacePart(database=str(database), name=str(name), partition=number, kind=kind or "")
-    space = groups.get((of.database, of.name, number)) or NOWHERE
+    of = zos.TableSpacePart(
+        database=str(database), name=str(name), partition=number, kind=kind or "",
+        cloned=(str(database), str(name)) in cloned,
+    )  # fmt: skip
+    space, size = groups.get((of.database, of.name, number)) or NOWHERE, _size_of_zos(kilobytes)
 
-    def script(target: str) -> ByHand | None:
-        return None if number and kind is None else zos.move_table_space(of, space, target)
+    def script(target: str) -> ByHand | str:
+        if kind is None:
+            return NO_KIND_OF_ZOS
+        if size is None:
+            return NO_SIZE_OF_ZOS.format(source="SYSIBM.SYSTABLESPACESTATS")
+        return zos.move_table_space(of, space, target) or NO_NAME_OF_ZOS
 
     return Seen(
         key=Key(Part.TABLE, of.database, of.name, f"P{number}" if number else None),
         number=unit_number(Part.TABLE, of.database, of.name, f"P{number}" if number else ""),
         kind=UnitKind.TABLE_PARTITION if number else UnitKind.TABLE,
-        size_bytes=max(0, int(kilobytes or 0)) * KILOBYTE,
+        size_bytes=size or 0,
         space=space,
         script=script,
-        why_no_script="is partitioned, by range or by growth: which is not known here (SYSIBM.SYSTABLESPACE.TYPE), and "
-        "the wrong statement ends with -665"
-        if number and kind is None
-        else NO_NAME_OF_ZOS,
         together=f"{of.database}.{of.name}" if number and not of.alone else "",
     )
 
 
-def _index_of_zos(row: Row, groups: _Groups) -> Seen:
+def _index_of_zos(row: Row, groups: _Groups, cloned: Collection[tuple[str, str]]) -> Seen:
     database, name, partition, _, kilobytes, _, creator, index_space = row[:8]
     number = int(partition or 0)
-    space = groups.get((str(creator), str(name), number)) or NOWHERE
+    space, size = groups.get((str(creator), str(name), number)) or NOWHERE, _size_of_zos(kilobytes)
     of = zos.IndexPart(
-        database=str(database), space=str(index_space or ""), creator=str(creator), name=str(name), partition=number
-    )
+        database=str(database), space=str(index_space or ""), creator=str(creator), name=str(name), partition=number,
+        cloned=(str(database), str(name)) in cloned,
+    )  # fmt: skip
+
+    def script(target: str) -> ByHand | str:
+        if not (creator and index_space):
+            return "lacks its creator or its index space here (SYSIBM.SYSINDEXSPACESTATS)"
+        if size is None:
+            return NO_SIZE_OF_ZOS.format(source="SYSIBM.SYSINDEXSPACESTATS")
+        return zos.move_index(of, space, target) or NO_NAME_OF_ZOS
+
     return Seen(
         key=Key(Part.INDEX, str(creator or database), str(name), f"P{number}" if number else None),
         number=unit_number(Part.INDEX, str(creator or database), str(name), f"P{number}" if number else ""),
         kind=UnitKind.INDEX_PARTITION if number else UnitKind.INDEX,
-        size_bytes=max(0, int(kilobytes or 0)) * KILOBYTE,
+        size_bytes=size or 0,
         space=space,
-        script=lambda target: zos.move_index(of, space, target) if creator and index_space else None,
-        why_no_script="lacks its creator or its index space here (SYSIBM.SYSINDEXSPACESTATS)"
-        if not (creator and index_space)
-        else NO_NAME_OF_ZOS,
+        script=script,
     )

@@ -35,6 +35,7 @@ class TableSpacePart:
     name: str
     partition: int  # 0: it is not partitioned
     kind: str  # BY_GROWTH, BY_RANGE, LOB; CLASSIC: of a time before these, by range where it is partitioned
+    cloned: bool = False  # it has the data sets of a clone table, too
 
     @property
     def alone(self) -> bool:
@@ -71,6 +72,7 @@ class IndexPart:
     creator: str
     name: str
     partition: int  # 0: it is not partitioned
+    cloned: bool = False
 
 
 def move_table_space(of: TableSpacePart, source: str, target: str) -> ByHand | None:
@@ -81,18 +83,23 @@ def move_table_space(of: TableSpacePart, source: str, target: str) -> ByHand | N
     part = of.partition if of.alone else 0
     which = f" ALTER PARTITION {part}" if part else ""
     there, back = (f"ALTER TABLESPACE {name}{which} USING STOGROUP {identifier(group)};" for group in (target, source))
-    reorg = _reorg_of_tables(of, part)
-    return _by_hand(of.database, of.name, part, (there, back), reorg)
+    reorgs = tuple(_reorg_of_tables(of, part, clone) for clone in _instances(cloned=of.cloned))
+    return _by_hand(of.database, of.name, part, (there, back), reorgs)
 
 
-def _reorg_of_tables(of: TableSpacePart, part: int) -> str:
+def _instances(*, cloned: bool) -> tuple[str, ...]:
+    """Ends of commands: without CLONE they are for the base objects alone, with it for those of the clone."""
+    return ("", " CLONE") if cloned else ("",)
+
+
+def _reorg_of_tables(of: TableSpacePart, part: int, clone: str) -> str:
     """By the kind of space: LOB spaces take neither PART nor SORTDEVT nor SHRLEVEL NONE, and need a copy and LOG NO."""
     name = f"{of.database}.{of.name}"
     if of.kind == LOB:
-        reorg = f"REORG TABLESPACE {name} LOG NO SHRLEVEL REFERENCE COPYDDN(HPCOPY)"
+        reorg = f"REORG TABLESPACE {name}{clone} LOG NO SHRLEVEL REFERENCE COPYDDN(HPCOPY)"
         return _utility(_template("HPCOPY", "C", "NEW,CATLG,CATLG"), reorg)
     which = f" PART {part}" if part else ""
-    reorg = f"REORG TABLESPACE {name}{which} SHRLEVEL REFERENCE {_DATA_SETS_OF_TABLES}"
+    reorg = f"REORG TABLESPACE {name}{which}{clone} SHRLEVEL REFERENCE {_DATA_SETS_OF_TABLES}"
     return _utility(_template("HPCOPY", "C", "NEW,CATLG,CATLG"), _template("HPUNLD", "U", "NEW,DELETE,CATLG"), reorg)
 
 
@@ -103,16 +110,25 @@ def move_index(of: IndexPart, source: str, target: str) -> ByHand | None:
     name = f"{identifier(of.creator)}.{identifier(of.name)}"
     which, part = (f" ALTER PARTITION {of.partition}", f" PART {of.partition}") if of.partition else ("", "")
     there, back = (f"ALTER INDEX {name}{which} USING STOGROUP {identifier(group)};" for group in (target, source))
-    reorg = f"REORG INDEX {name}{part} SHRLEVEL REFERENCE WORKDDN(HPWORK)"
-    utility = _utility(_template("HPWORK", "W", "NEW,DELETE,CATLG"), reorg)
-    return _by_hand(of.database, of.space, of.partition, (there, back), utility)
+    reorgs = tuple(
+        _utility(
+            _template("HPWORK", "W", "NEW,DELETE,CATLG"),
+            f"REORG INDEX {name}{part}{clone} SHRLEVEL REFERENCE WORKDDN(HPWORK)",
+        )
+        for clone in _instances(cloned=of.cloned)
+    )
+    return _by_hand(of.database, of.space, of.partition, (there, back), reorgs)
 
 
-def _by_hand(database: str, space: str, part: int, alters: tuple[str, str], reorg: str) -> ByHand:
+def _by_hand(database: str, space: str, part: int, alters: tuple[str, str], reorgs: tuple[str, ...]) -> ByHand:
+    """Args: reorgs: of the base objects, then of the clone where there is one: then commands are sent for it, too."""
     where = f"DATABASE({database}) SPACENAM({space}){f' PART({part})' if part else ''}"
+    clones = _instances(cloned=len(reorgs) > 1)
     there, back = (
-        (_command(f"-STOP {where}"), _command(f"-DISPLAY {where}"), alter, "COMMIT;",
-         _command(f"-START {where} ACCESS(RW)"), reorg)
+        (
+            *(_command(f"-STOP {where}{clone}") for clone in clones), _command(f"-DISPLAY {where}"), alter, "COMMIT;",
+            *(_command(f"-START {where} ACCESS(RW){clone}") for clone in clones), *reorgs,
+        )
         for alter in alters
     )  # fmt: skip
     return ByHand(statements=there, because=BECAUSE, run_with=RUN_WITH, before=_BEFORE, after=_AFTER, undo=back)

@@ -8,7 +8,7 @@ import pytest
 
 from connectors.db2.operations import StorageChange, change_of
 from connectors.db2.space_move import Instance, space_route
-from connectors.db2.storage import ServerStorage, TableSpace
+from connectors.db2.storage import OwnContainer, ServerStorage, TableSpace
 from connectors.model.moves import NoRoute, Route
 from tests.db2.facts import SETTINGS, STORAGE, bundle, space
 
@@ -92,6 +92,67 @@ def test_what_does_not_go(target: str, of: TableSpace, instance: Instance, code:
     found = to(target, of, instance)
     assert isinstance(found, NoRoute), found
     assert found.code == code
+
+
+def test_a_group_that_is_hidden_is_not_said_to_be_missing() -> None:
+    """Without SYSCAT.STOGROUPS a table space still names its group, whose paths cannot be read."""
+    there = ServerStorage({4: DMS, 5: space(number=5, name="TS_FAST", group="FAST")}, {}, {})
+    found = space_route(there, DMS, replace(bundle(), space="HDD_FILES"), "FAST", SETTINGS, Instance())
+    assert isinstance(found, NoRoute)
+    assert found.code == "paths_hidden"
+
+
+def with_own(*own: OwnContainer, only_files: bool = True) -> TableSpace:
+    """A table space of DMS with these containers."""
+    pages = {each.path: each.pages for each in own}
+    return replace(DMS, own=own, containers=tuple(pages), container_pages=pages, only_files=only_files)
+
+
+def test_devices_go_by_hand() -> None:
+    """A complete file, there and back: devices have their kind; the catalog shows when the files are the only ones."""
+    own = (OwnContainer(0, "DEVICE", "/dev/r1", 488), OwnContainer(0, "FILE", "/hdd/files/it's", 240))
+    of = with_own(*own, only_files=False)
+    found = to("SSD_FILES", of)
+    assert isinstance(found, Route), found
+    assert found.by_hand is not None
+    new = "FILE '/ssd/files/TS_SLOW.0'{}, FILE '/ssd/files/TS_SLOW.1'{}"
+    old = "DEVICE '/dev/r1'{}, FILE '/hdd/files/it''s'{}"
+    assert found.by_hand.statements == (
+        f'ALTER TABLESPACE "TS_SLOW" ADD ({new.format(" 488", " 240")}) DROP ({old.format("", "")});',
+    )
+    assert found.by_hand.undo == (
+        f'ALTER TABLESPACE "TS_SLOW" ADD ({old.format(" 488", " 240")}) DROP ({new.format("", "")});',
+    )
+    assert "devices" in found.by_hand.because
+    change = change_of(found.steps[0])
+    assert change is not None
+    assert (change.add, change.drop) == (("/ssd/files/TS_SLOW.0", "/ssd/files/TS_SLOW.1"), of.containers)
+
+
+def test_several_partitions_go_by_hand() -> None:
+    """A database partition is named once a statement: first all that come, then, after the rebalance, all that go."""
+    own = tuple(OwnContainer(member, "FILE", f"/hdd/files/n{member}", 100) for member in (0, 1))
+    of = with_own(*own)
+    found = to("SSD_FILES", of, Instance(partitions=2))
+    assert isinstance(found, Route), found
+    assert found.by_hand is not None
+    sent = [each for each in found.by_hand.statements if not each.startswith("--")]
+    assert sent == [
+        (
+            "ALTER TABLESPACE \"TS_SLOW\" ADD (FILE '/ssd/files/TS_SLOW.0' 100) ON DBPARTITIONNUM (0) "
+            "ADD (FILE '/ssd/files/TS_SLOW.1' 100) ON DBPARTITIONNUM (1);"
+        ),
+        (
+            "VALUES CASE WHEN EXISTS (SELECT 1 FROM TABLE(MON_GET_REBALANCE_STATUS('TS_SLOW', -2)) AS R) "
+            "THEN RAISE_ERROR('75001', 'still being rebalanced: wait, and run the rest from here') ELSE 0 END;"
+        ),
+        (
+            "ALTER TABLESPACE \"TS_SLOW\" DROP (FILE '/hdd/files/n0') ON DBPARTITIONNUM (0) "
+            "DROP (FILE '/hdd/files/n1') ON DBPARTITIONNUM (1);"
+        ),
+    ]
+    assert all(each.count(f"({number})") == 1 for each in (sent[0], sent[2]) for number in (0, 1))
+    assert found.steps[0].operation is not None  # by which its arrival is seen
 
 
 def test_several_partitions_still_convert() -> None:

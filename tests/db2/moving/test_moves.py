@@ -167,6 +167,26 @@ def test_foreign_keys_by_hand() -> None:
     ) in found.sentence
 
 
+def test_a_person_moves_what_has_foreign_keys() -> None:
+    """The whole file: keys dropped, every phase, keys added; no step of it is hotplace's to send."""
+    found = table_route(
+        table(referred_by=1, refers_to=1, foreign_keys=KEYS), bundle(), SPACE, FAST_SPACE,
+        SETTINGS.model_copy(update={"foreign_keys": "by_hand"}),
+    )  # fmt: skip
+    assert isinstance(found, Route)
+    assert found.by_hand is not None
+    sent = found.by_hand.statements
+    drops, adds = ([n for n, each in enumerate(sent) if word in each] for word in (" DROP ", " ADD "))
+    phases = [n for n, each in enumerate(sent) if "ADMIN_MOVE_TABLE" in each]
+    assert len(phases) == 5
+    assert len(drops) == len(adds) == len(KEYS)
+    assert max(drops) < min(phases)
+    assert max(phases) < min(adds)
+    plain = table_route(table(), bundle(), SPACE, FAST_SPACE, SETTINGS.model_copy(update={"foreign_keys": "by_hand"}))
+    assert isinstance(plain, Route)
+    assert plain.by_hand is None  # without keys it moves as ever
+
+
 def test_foreign_keys_are_dropped_before_and_added_after() -> None:
     """Only where the configuration says so: first of all they go, last of all they come, there, back and to tidy up."""
     route = to_fast(

@@ -71,7 +71,7 @@ def new_world(version: tuple[int, ...]) -> World:
         TableSpace(4, "SYSTOOLSPACE", SLOW),
     ]
     world = World(groups, spaces, version)
-    world.authorities = {user.authid: {"DBADM"} for user in USERS.values() if user.administrator}
+    world.authorities = {user.authid: {"DBADM", "SYSADM"} for user in USERS.values() if user.administrator}
     world.authorities[MOVER.authid] = {"SQLADM", "CREATETAB"}
     return world
 

@@ -11,6 +11,7 @@ from policies.model.plan import Plan
 from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
 from policies.placement.placement_state import MOST_OF_A_TIER, Place, place_of_spaces, places_of
+from policies.placement.verdicts import explain_verdict
 from tests.unit.policies.referee import carried_out
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 
@@ -54,6 +55,51 @@ def test_a_cooling_table_does_not_change_spaces() -> None:
     plan = planned(*(replace(unit, sync=100.0, cooling=60.0) for unit in IDLE), HOT)
     assert plan.moves == ()
     assert plan.bound_per_hour == 0
+
+
+def in_domains(*units: Unit, room: dict[str, int], settings: PolicySettings = NO_HEAD_ROOM) -> Plan:
+    """The plan where a and slow_a are of one domain, b and slow_b of another."""
+    tiers = (("ssd", SSD, ("a", "b")), ("hdd", HDD, ("slow_a", "slow_b")))
+    situation = Site(room=room, tiers=tiers).situation(units)
+    spaces = tuple(replace(space, domain=space.name[-1]) for space in situation.spaces)
+    return make_plan(replace(situation, spaces=spaces), settings)
+
+
+def test_nothing_leaves_its_domain() -> None:
+    """A hot table goes to the fast space of its own domain, though another has more room; so does what gives way."""
+    room = {"a": 13 * GIB, "b": 900 * GIB, "slow_a": 10**15, "slow_b": 10**14}
+    hot = [replace(HOT, key=f"hot_{end}", space=f"slow_{end}") for end in "ab"]
+    plan = in_domains(*hot, room=room)
+    assert {(move.key, move.to_space) for move in plan.moves} == {("hot_a", "a"), ("hot_b", "b")}
+    full = {**room, "a": 3 * GIB}
+    plan = in_domains(*hot, IDLE[0], room=full)
+    assert {(move.key, move.to_space) for move in plan.moves} == {("hot_a", "a"), ("hot_b", "b"), ("idle_a", "slow_a")}
+    assert in_domains(hot[0], room={**room, "a": 0}).moves == ()
+    plan = in_domains(*hot, replace(hot[0], key="also_hot_a"), room=room)
+    assert len(plan.moves) == 2
+    assert plan.gap_ratio == pytest.approx(0, abs=1e-6)  # room of another domain is no room that the bound counts on
+
+
+def test_the_room_that_is_left_is_that_of_its_domain() -> None:
+    """What does not fit is not told of room where it cannot go."""
+    tiers = (("ssd", SSD, ("a", "b")), ("hdd", HDD, ("slow_a", "slow_b")))
+    situation = Site(room={"a": 0, "b": 900 * GIB, "slow_a": 10**15, "slow_b": 10**15}, tiers=tiers).situation(
+        (replace(HOT, space="slow_a"),)
+    )
+    spaces = tuple(replace(space, domain=space.name[-1]) for space in situation.spaces)
+    situation = replace(situation, spaces=spaces)
+    said = explain_verdict(situation, make_plan(situation, NO_HEAD_ROOM), 0, NO_HEAD_ROOM)
+    assert "900" not in said
+    assert "ssd has 0 B left" in said
+
+
+def test_many_units_of_two_domains_all_find_their_own() -> None:
+    """Small units are drawn to one place of their tier each: of those of their domain."""
+    room = {"a": 10**15, "b": 10**15, "slow_a": 10**15, "slow_b": 10**15}
+    units = [Unit(key=f"u{n}", size=GIB, sync=50.0, space=f"slow_{'ab'[n % 2]}") for n in range(900)]
+    plan = in_domains(*units, room=room, settings=replace(NO_HEAD_ROOM, maximum_moves=900))
+    assert len(plan.moves) == 900
+    assert all(move.from_space[-1] == move.to_space for move in plan.moves)
 
 
 def test_a_space_that_could_take_everything_needs_no_place_of_its_own() -> None:
