@@ -21,7 +21,7 @@ FADED = 0.1  # autocorrelation below which noise has ended
 REGRESSORS = 8  # of the usual wait: each takes some of the slowest noise with it
 MOST_TAKEN = 0.6  # of its variance, as far as that is made good
 LEAST_STEPS = 12
-REPEATED_DAYS = 1.8  # of which hours are usual: what one day shows at an hour may be noise that lasts for hours
+REPEATED_DAYS = 1.8  # seen before hours count as usual: what one day shows at an hour may be noise that lasts for hours
 LEAST_TIMES = 10  # as long as the noise lasts: fewer say nothing for sure
 LEAST_TIMES_AFTER = 2  # the same of the time after the moves
 

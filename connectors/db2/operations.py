@@ -101,7 +101,7 @@ def swap_containers(space: str, add: Sequence[tuple[str, int]], drop: Sequence[s
 
 
 def on_partitions(space: str, word: str, clauses: Sequence[tuple[int, str]]) -> str:
-    """ADD or DROP of containers on several database partitions, each of which one statement may name once.
+    """ADD or DROP of containers on several database partitions; one statement may name each of them once.
 
     Args:
         space: of DMS.

@@ -242,7 +242,7 @@ def _learn(state: GrowthState, slots: I64, size: I64, elapsed: float) -> None:
     grown = np.maximum(size - state.size_bytes[slots], 0)
     grew, pause = grown > 0, state.pause[slots]
     # What begins to grow after it had stopped, or was quiet since it was first seen, is judged by what it does now:
-    # with the quiet days in the mean 250 MiB an hour would be told as 21.
+    # with the quiet days in the mean 250 MiB an hour would be given as 21.
     begins = grew & _has_stopped(state, slots)
     # A unit that had not grown yet was not pausing: a partition may be made long before its day.
     resumed = grew & (state.rate[slots] > 0)

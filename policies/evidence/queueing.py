@@ -247,8 +247,8 @@ LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transacti
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
 MOST_TAKEN = 0.95  # of a tier by the background
-# Of the processors, what other programs may keep beside a server that has work for all of them. Linux's fair scheduler
-# runs each ready task at 1 / nr_running of the whole (sched-design-CFS), so that k others keep k / (N + k) beside N
+# Of the processors, what other programs may keep next to a server that has work for all of them. Linux's fair scheduler
+# runs each ready task at 1 / nr_running of the whole (sched-design-CFS), so that k others keep k / (N + k) against N
 # sessions: half where they are as many. That they are no more is an assumption; no counter shows how many are ready.
 MOST_CONTESTED = 0.5
 MOST_CARRIED = 0.9  # of a wait: what is left is the devices', which a read always uses

@@ -179,7 +179,7 @@ class PlanMove:
     sentence: str
     wide: str = ""  # what moves as a whole, of UnitTable.wide_names; "": a bundle of its own
     group: int = 0  # 1, 2, ...: what makes room and what it makes room for have the same number; 0: not grouped
-    part: Border | None = None  # where the table is split, of which only the part behind it moves; then no rows
+    part: Border | None = None  # where the table is split: only the part behind it moves; then no rows
 
     @property
     def name(self) -> str:
@@ -214,7 +214,7 @@ class SavingLimit:
         work_out = self._work_out
         if work_out is not None:
             self._known = work_out()
-            self._work_out = None  # only now: whoever finds none takes what is known
+            self._work_out = None  # only now: a thread that finds none takes what is known
         return self._known
 
 
