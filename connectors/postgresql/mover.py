@@ -147,8 +147,8 @@ def _blocker(found: _Transaction, relation: Relation, route: Route, settings: Po
         why = " to prevent wraparound, which gives way to nothing" if found.wraparound else ""
         sentence = f"autovacuum (process {found.pid}){_since(found)}{why}"
         return Blocker(sentence=sentence, gives_way=patient and not found.wraparound)
-    # Under a steady load some session always uses the table, and each leaves it soon. Who is at work and came within the
-    # patient wait is expected to go within it; without that a busy table would never be tried. Who sits idle in a
+    # Under a steady load some session always uses the table, and each leaves it soon. Who is at work and came within
+    # the patient wait is expected to go within it; without that a busy table would never be tried. Who sits idle in a
     # transaction waits for a person or a program, and says nothing of when.
     young = found.seconds is not None and found.seconds <= _longest_wait(route, settings)
     ends = bool(route.patient_prologue) and young and found.state == ACTIVE
