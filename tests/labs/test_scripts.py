@@ -37,7 +37,7 @@ def test_every_query_says_what_it_needs(name: str) -> None:
 def test_every_query_is_used() -> None:
     """No file is left over, and none is missing."""
     sources = Path(str(files("connectors.postgresql"))).rglob("*.py")
-    asks = r'\b(?:query\(|_ask\(connection, |_rows\(session, |rows_beside_unusable\(session, )"(\w+)"'
+    asks = r'\b(?:query\(|_ask\(connection, |_rows\(session, |rows_beside_unusable\(session, |_in_one_line\()"(\w+)"'
     used = {n for f in sources for n in re.findall(asks, f.read_text())}
     by_version = {query_for(major * 10_000) for major in (14, 15, 16, 17, 18)} | {"foreground", "foreground_14"}
     by_table = {*stored.QUERIES, *catalog._CATALOGS.values(), *doctor.QUERIES}  # by names that stand in a table

@@ -72,7 +72,7 @@ def new_world(version: tuple[int, ...]) -> World:
     ]
     world = World(groups, spaces, version)
     world.authorities = {user.authid: {"DBADM", "SYSADM"} for user in USERS.values() if user.administrator}
-    world.authorities[MOVER.authid] = {"SQLADM", "CREATETAB"}
+    world.authorities[MOVER.authid] = {"SQLADM", "CREATETAB", f"USE {TS_FAST}", f"USE {TS_SLOW}"}
     return world
 
 
