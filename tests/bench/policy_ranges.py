@@ -11,27 +11,20 @@ play for people and ``--write`` publishes the rows.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from statistics import fmean
 
 from connectors.model.formatting import format_seconds
-from tests.bench.measurement import Measurement, in_process
-from tests.bench.policies.wandering import frozen
+from tests.bench.measurement import Measurement
 from tests.bench.policies.wandering.page_caches import play_caches
 from tests.bench.policies.wandering.parts import MAXIMUM_STALL, SEEDS, SHAPES, PartsStage, parts_world, policies
+from tests.bench.policies.wandering.run import Bench
 from tests.bench.policies.wandering.shapes import world
-from tests.bench.published import write_rows
 
 COMMAND = "python -m tests.bench.policy_ranges"
 ROWS = "policy.ranges."
-WORKERS = 2  # the figures do not depend on it
-LONGEST_SECONDS = 3600.0
 GOAL, GOAL_OF_FREE = 1.08, 0.8
 
 
@@ -118,44 +111,12 @@ def figures(played: Sequence[Ranged], command: str = COMMAND) -> list[Measuremen
     return rows
 
 
-def measurements(*, quick: bool = False) -> list[Measurement]:
-    """The figures of the whole bench or of its small version, from a fresh process."""
-    arguments = ["--quick"] if quick else []
-    return in_process("tests.bench.policy_ranges", *arguments, timeout_seconds=LONGEST_SECONDS)
-
-
-def main(arguments: list[str]) -> int:
-    """Print the figures as one line of JSON, or the plays."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
-    for flag in ("--quick", "--table", "--write"):
-        parser.add_argument(flag, action="store_true")
-    given = parser.parse_args(arguments)
-    seeds = SEEDS[:1] if given.quick else [int(seed) for seed in given.seeds.split(",")]
-    hours = frozen.QUICK_HOURS if given.quick else frozen.HOURS
-    if given.write and given.quick:
-        parser.error("four days are not published: --write goes without --quick")
-    tasks = [(shape, seed, hours) for seed in seeds for shape in given.shapes.split(",")]
-    played = []
-    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
-        for one in pool.map(play, tasks):
-            played.append(one)
-            if given.table:
-                print(one.sentence, file=sys.stderr, flush=True)
-    if given.write:
-        write_rows(figures(played, command_of(given)), outdated=lambda name: name.startswith(ROWS))
-    if not given.table:
-        print(json.dumps(figures(played)))
-    return 0
-
-
-def command_of(given: argparse.Namespace) -> str:
-    """What plays the same again."""
-    usual = {"shapes": ",".join(SHAPES), "seeds": ",".join(map(str, SEEDS))}
-    options = [f"--{name} {getattr(given, name)}" for name, value in usual.items() if getattr(given, name) != value]
-    return " ".join([COMMAND, *options])
+BENCH = Bench(
+    command=COMMAND, rows=ROWS, description=__doc__, shapes=tuple(SHAPES), seeds=tuple(SEEDS),
+    play=play, figures=figures,
+)  # fmt: skip
+measurements = BENCH.measurements
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(BENCH.main(sys.argv[1:]))

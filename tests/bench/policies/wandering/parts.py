@@ -160,7 +160,7 @@ class PartedColumns(Columns):
 class WholeColumns(PartedColumns):
     """The same of an engine that splits no tables."""
 
-    routes_split = None  # type: ignore[assignment]
+    routes_split = None  # type: ignore[assignment]  # a protocol's member that is None is not there
 
 
 class PartsHotplace:
