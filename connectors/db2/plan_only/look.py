@@ -368,9 +368,9 @@ def _script(write: Callable[[Media], str], space: str, asp: Asp | None, why: str
         if not (there and back):
             return why
         if _pool_of(target) != pool:
-            return f"is in {pool}, and a preferred medium takes nothing to another ASP: save and restore do"
+            return f"is in {pool}, and a preferred medium moves nothing to another ASP: that takes save and restore"
         if asp is None:
-            return f"is in {pool}, all whose disk units are of one medium (QSYS2.SYSDISKSTAT)"
+            return f"is in {pool}, where all disk units are of one medium (QSYS2.SYSDISKSTAT)"
         return ibm_i.move_by_hand(there, back, asp)
 
     return by_hand
