@@ -131,7 +131,7 @@ def _without_the_stuck(situation: Situation) -> Situation:
         return situation
     managed = Counter(space.domain for space, tier in zip(spaces, tiers, strict=True) if tier >= 0)
     stuck = {
-        row: f"{space.name} is the only space of {space.domain or 'its storage'} in any tier, which no unit leaves"
+        row: f"units stay in {space.domain or 'their storage'}, and {space.name} is its only space in any tier"
         for row, space in enumerate(spaces)
         if tiers[row] >= 0 and managed[space.domain] == 1
     }

@@ -180,7 +180,7 @@ def test_each_asp_has_its_own_media(on_i: Site, power: SimulatedI, monkeypatch: 
         ("SHOP.ORDERS", "ASP1 SSD"), ("index SHOP.ORDERS_IX", "ASP1 SSD"), ("SHOP.ITEMS", "ASP2 SSD"),
     }  # fmt: skip
     assert text.count("CL: STRASPBAL TYPE(*MP)") == 2
-    assert "ASP3 HDD is the only space of ASP3 in any tier" in on_i.good("explain", "SHOP.OLD").out
+    assert "units stay in ASP3, and ASP3 HDD is its only space in any tier" in on_i.good("explain", "SHOP.OLD").out
 
 
 def test_a_file_is_not_overwritten(on_i: Site) -> None:
