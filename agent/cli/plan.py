@@ -424,9 +424,9 @@ def _what_it_does(proposal: Proposal) -> str:
     if len(proposal.moves) > 1 or first.reason != MoveReason.SPLIT:
         return f"{count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)}"
     part = f"split off the newest {format_bytes(first.size_bytes)} of {first.key}"
-    if forecast is None or not forecast.per_second or not forecast.per_second_now:
+    if forecast is None or forecast.times is None:
         return part
-    return f"{part}: {forecast.per_second / forecast.per_second_now:.1f} times as many {forecast.work}"
+    return f"{part}: {forecast.times:.1f} times as many {forecast.work}"
 
 
 def _not_chosen(ranking: Ranking) -> list[int]:

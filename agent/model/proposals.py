@@ -303,6 +303,11 @@ class WorkForecast:
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval
     unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval
 
+    @property
+    def times(self) -> float | None:
+        """How many times as much gets done as now; None: not forecast."""
+        return self.per_second / self.per_second_now if self.per_second and self.per_second_now else None
+
     @classmethod
     def of(cls, forecast: Forecast, work: str, certainty: float) -> Self:
         """A forecast as the policies make it, as values that JSON knows."""

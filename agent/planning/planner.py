@@ -13,8 +13,9 @@ What sizes of the fastest tier would save, as the ledger keeps it for pools that
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, TypeVar
@@ -84,6 +85,7 @@ class Planning:
     purpose: str = BALANCE
     work: str = "transactions"  # what the engine counts
     ranges: tuple[Split, ...] = ()  # that the plan splits off
+    unsplit: Mapping[str, str] = field(default_factory=dict)  # tables that splits would help, and why none is offered
     weighed: tuple[Situation, Plan]  # as they were weighed: each range that is split off is a row of its own
 
     def forecast(self) -> WorkForecast:
@@ -149,13 +151,14 @@ def make_planning(
     reweighed, exact = 0, np.zeros(len(whole.units), dtype=np.bool_)
     of_units: Planning | None = None  # made before ranges are weighed
     ranges: tuple[Split, ...] = ()
+    options: tuple[Split, ...] = ()  # all ranges that were weighed
     for _ in range(ROUNDS):
         situation = with_ranges(whole, ranges, settings)
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
         if of_units is not None:
             apart = split_apart(plan, situation, ranges)
             if not apart:
-                return of_units
+                return replace(of_units, unsplit=_refusals(whole, options))
             if len(apart) < len(ranges):
                 ranges = apart
                 continue
@@ -193,13 +196,13 @@ def make_planning(
             situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole, settings),
             routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now,
             pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work, ranges=ranges,
-            weighed=(situation, plan),
+            unsplit=_refusals(whole, options), weighed=(situation, plan),
         )  # fmt: skip
         may_split = isinstance(wanted, Hsm) and isinstance(connector, SplitsTables)
         if of_units is not None or plan.moves or not may_split:
             return planning
         lasting = np.zeros(len(whole.units)) if picture.lasting_demand is None else picture.lasting_demand
-        ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)
+        options = ranges = range_options(whole, plan, settings, insides_of(ledger, database.name), lasting)
         if not ranges:
             return planning
         of_units = planning
@@ -214,6 +217,12 @@ def make_planning(
     )  # fmt: skip
 
 
+def _refusals(whole: Situation, options: Sequence[Split]) -> dict[str, str]:
+    """Tables whose parts have no route, and why, by the key of the table."""
+    parts = {each.key: key_of_part(each.key) for each in options}
+    return {key: whole.no_route[part] for key, part in parts.items() if part in whole.no_route}
+
+
 def _stalling(
     plan: Plan,
     routes: Sequence[Route],
@@ -223,13 +232,19 @@ def _stalling(
     most_seconds: float,
 ) -> RouteRefusals:
     """Splits that may keep sessions out for longer than any approval allows unasked: no plan offers them."""
-    refused, parts = RouteRefusals(), {key_of_part(each.key) for each in ranges}
+    refused, table_of = RouteRefusals(), {key_of_part(each.key): each.key for each in ranges}
     for ordinal, (move, route, cost) in enumerate(zip(plan.moves, routes, costs, strict=True), start=1):
-        if move.key in parts:
+        if move.key in table_of:
+            table = table_of[move.key]
             shown = _proposed_move(ordinal, _with_copy_time(move, cost), route, cost, situation, 1.0)
-            why = refuse_stall([shown], most_seconds)
+            why = refuse_stall([replace(shown, key=f"a split of {table}")], most_seconds)
             if why:
-                refused.add(move, f"{why}, longer than maximum_stall ({format_seconds(most_seconds)})")
+                refused.add(
+                    move,
+                    f"{why}, longer than maximum_stall ({format_seconds(most_seconds)}): "
+                    f"`hotplace split {shlex.quote(table)} --propose` proposes it, and `hotplace approve` with --stall "
+                    "allows it that time",
+                )
     return refused
 
 

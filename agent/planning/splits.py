@@ -7,7 +7,7 @@ The border at which a table is best split, as looks into it have found it, or wh
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from agent.config.models import DatabaseConfig
@@ -35,7 +35,18 @@ class SplitsOnPlan:
 
 def split_answer_on(planning: Planning, ledger: Ledger, database: str) -> SplitAnswer:
     """What splits of the units that were looked into would bring once the plan has run."""
-    return splits_of(planning.situation, planning.plan, planning.settings, insides_of(ledger, database))
+    answer = splits_of(planning.situation, planning.plan, planning.settings, insides_of(ledger, database))
+    said = {each.key: _refusal(planning, each) for each in answer.splits if each.key in planning.unsplit}
+    return replace(answer, refused=said)
+
+
+def _refusal(planning: Planning, split: Split) -> str:
+    """How many times as much sessions would get done with a split, and why no plan offers it."""
+    situation, plan = planning.weighed
+    found = forecast_with_splits(situation, planning.settings, plan, [split])
+    times = WorkForecast.of(found, planning.work, planning.settings.certainty).times
+    brings = "" if times is None else f"It would bring {times:.1f} times as many {planning.work}. "
+    return f"{brings}No plan offers it: {planning.unsplit[split.key]}."
 
 
 def splits_on(planning: Planning, ledger: Ledger, database: str) -> SplitsOnPlan:

@@ -38,6 +38,7 @@ class SplitAnswer:
 
     splits: tuple[Split, ...] = ()  # what saves most first
     unsplit: tuple[Unsplit, ...] = ()  # in the order of the units
+    refused: Mapping[str, str] = field(default_factory=dict)  # what splits bring that no plan offers, and why; by key
 
     @property
     def saves_per_hour(self) -> float:

@@ -369,7 +369,7 @@ def advice_of_splits(answer: SplitAnswer, fastest: str, *, with_values: bool) ->
         yield Advice(
             code=AdviceCode.SPLIT if split.saves_per_hour > 0 else AdviceCode.NO_SPLIT,
             subject=split.key,
-            sentence=split_sentence(split, fastest, with_values=with_values),
+            sentence=split_sentence(split, fastest, with_values=with_values, refused=answer.refused.get(split.key, "")),
             saves_per_hour=split.saves_per_hour,
         )
     for unsplit in answer.unsplit:
@@ -381,8 +381,8 @@ def advice_of_splits(answer: SplitAnswer, fastest: str, *, with_values: bool) ->
         )
 
 
-def split_sentence(split: Split, fastest: str, *, with_values: bool) -> str:
-    """What a split would bring."""
+def split_sentence(split: Split, fastest: str, *, with_values: bool, refused: str = "") -> str:
+    """What a split would bring, and how it is done; ``refused``: why no plan offers it."""
     part = f"{_rows(split, with_values=with_values)} ({format_bytes(split.hot_bytes)}, {format_ratio(split.of_reads)}"
     if not split.fits:
         gain = f"take too much room for {fastest}, whatever gives way"
@@ -395,7 +395,7 @@ def split_sentence(split: Split, fastest: str, *, with_values: bool) -> str:
         f"{split.key}: {part} of its reads) {gain}; all of it {format_wait(split.whole_saves_per_hour)} in "
         f"{format_bytes(split.whole_bytes)}{'' if split.whole_fits else ', which do not fit'}; "
         f"{format_bytes(split.hot_bytes)} more memory at most {format_wait(split.memory_saves_per_hour)}."
-        f"{_next_step(split)}"
+        f"{f' {refused}' if refused else ''}{_next_step(split)}"
     )
 
 
@@ -423,7 +423,7 @@ def _next_step(split: Split) -> str:
     if split.saves_per_hour <= 0 or split.border is None or not split.border.rolls:
         return ""
     command = f"hotplace split {shlex.quote(split.key)} --column {shlex.quote(split.border.column)} --border VALUE"
-    return f" `{command}` shows how, with a value ahead of the newest row."
+    return f" `{command}` shows how, with a value ahead of the newest row: then no row is copied."
 
 
 def _rows(split: Split, *, with_values: bool) -> str:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import psycopg
 import pytest
 
+from agent.config.models import MAXIMUM_STALL_SECONDS
 from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import decision_of_proposal
+from agent.model.approvals import refuse_stall
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
 from agent.moving.verifier import forecast_of_moves
+from agent.planning.advice import advice_on
 from agent.planning.decisions import replay_decision, store_decision
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.ranking import prospect_of
-from agent.planning.splits import splits_on
+from agent.planning.splits import split_answer_on, splits_on
 from agent.planning.undo import propose_undo
 from agent.sampling.block_heat import UnitBorders, save_block_heat, save_borders
 from agent.sampling.picture import Picture
@@ -63,8 +67,10 @@ def hot(picture: Picture, rate: float = 200.0) -> Picture:
         replace(each, free_bytes=6 * MIB, capacity_bytes=6 * MIB, used_bytes=0) if each.name == "fast" else each
         for each in picture.storage.spaces
     )
-    lasting = index_of(heat.rates)
-    return replace(picture, heat=heat, storage=replace(picture.storage, spaces=spaces), lasting_demand=lasting)
+    lasting, waiting = index_of(heat.rates), rate * 0.006
+    work = replace(picture.work, transactions=rate / 10, active=1.1 * waiting, read_wait=waiting)
+    storage = replace(picture.storage, spaces=spaces)
+    return replace(picture, heat=heat, storage=storage, lasting_demand=lasting, work=work)
 
 
 def planned(watch: Watch, ledger: Ledger, *, stall: float = 60.0) -> tuple[Planning, Proposal | None]:
@@ -141,7 +147,7 @@ def explained_later(planning: Planning, ledger: Ledger, number: int, sentence: s
 
 @only_newest
 def test_no_plan_splits_what_would_stall_too_long(place: Place, table: psycopg.Connection) -> None:
-    """Where the lock may last longer than ``maximum_stall``, nothing is offered."""
+    """Where the lock may last longer than ``maximum_stall`` nothing is offered, and the advice says what to do."""
     with place.agent() as (watch, ledger):
         watch.sample()
         watch.sample()
@@ -149,3 +155,17 @@ def test_no_plan_splits_what_would_stall_too_long(place: Place, table: psycopg.C
         assert proposal is None
         assert not planning.plan.moves
         assert not planning.ranges
+        advice = advice_on(planning, split_answer_on(planning, ledger, "real"))
+        (said,) = [each.sentence for each in advice if each.subject == KEY]
+        found = re.search(r" It would bring ([0-9.]+) times as many transactions\. (No plan .*)", said)
+        assert found is not None
+        assert float(found[1]) > 2
+        assert found[2].startswith(f"No plan offers it: a split of {KEY} may hold up others for up to ")
+        assert found[2].endswith(
+            f" s, longer than maximum_stall (1 ms): `hotplace split {KEY} --propose` proposes it, and `hotplace "
+            f"approve` with --stall allows it that time. `hotplace split {KEY} --column id --border VALUE` shows how, "
+            "with a value ahead of the newest row: then no row is copied."
+        )
+        ahead = watch.split(KEY, Border(column="id", value=str(2 * ROWS)), None).proposal
+        assert ahead is not None
+        assert refuse_stall(ahead.moves, MAXIMUM_STALL_SECONDS) == ""  # by default, however large the table
