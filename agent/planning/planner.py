@@ -85,7 +85,7 @@ class Planning:
     purpose: str = BALANCE
     work: str = "transactions"  # what the engine counts
     ranges: tuple[Split, ...] = ()  # that the plan splits off
-    unsplit: Mapping[str, str] = field(default_factory=dict)  # tables that splits would help, and why none is offered
+    refused_splits: Mapping[str, str] = field(default_factory=dict)  # that would pay, and why none is offered; by key
     weighed: tuple[Situation, Plan]  # as they were weighed: each range that is split off is a row of its own
 
     def forecast(self) -> WorkForecast:
@@ -158,7 +158,7 @@ def make_planning(
         if of_units is not None:
             apart = split_apart(plan, situation, ranges)
             if not apart:
-                return replace(of_units, unsplit=_refusals(whole, options))
+                return replace(of_units, refused_splits=_refusals(whole, options))
             if len(apart) < len(ranges):
                 ranges = apart
                 continue
@@ -196,7 +196,7 @@ def make_planning(
             situation=whole, settings=settings, plan=of_whole_units(plan, ranges, whole, settings),
             routes=tuple(for_its_carrier(route, database, mover_side) for route in routes), costs=costs, made_at=now,
             pins=pins, plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work, ranges=ranges,
-            unsplit=_refusals(whole, options), weighed=(situation, plan),
+            refused_splits=_refusals(whole, options), weighed=(situation, plan),
         )  # fmt: skip
         may_split = isinstance(wanted, Hsm) and isinstance(connector, SplitsTables)
         if of_units is not None or plan.moves or not may_split:

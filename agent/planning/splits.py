@@ -36,7 +36,7 @@ class SplitsOnPlan:
 def split_answer_on(planning: Planning, ledger: Ledger, database: str) -> SplitAnswer:
     """What splits of the units that were looked into would bring once the plan has run."""
     answer = splits_of(planning.situation, planning.plan, planning.settings, insides_of(ledger, database))
-    said = {each.key: _refusal(planning, each) for each in answer.splits if each.key in planning.unsplit}
+    said = {each.key: _refusal(planning, each) for each in answer.splits if each.key in planning.refused_splits}
     return replace(answer, refused=said)
 
 
@@ -46,7 +46,7 @@ def _refusal(planning: Planning, split: Split) -> str:
     found = forecast_with_splits(situation, planning.settings, plan, [split])
     times = WorkForecast.of(found, planning.work, planning.settings.certainty).times
     brings = "" if times is None else f"It would bring {times:.1f} times as many {planning.work}. "
-    return f"{brings}No plan offers it: {planning.unsplit[split.key]}."
+    return f"{brings}No plan offers it: {planning.refused_splits[split.key]}."
 
 
 def splits_on(planning: Planning, ledger: Ledger, database: str) -> SplitsOnPlan:

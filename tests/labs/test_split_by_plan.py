@@ -68,7 +68,9 @@ def hot(picture: Picture, rate: float = 200.0) -> Picture:
         for each in picture.storage.spaces
     )
     lasting, waiting = index_of(heat.rates), rate * 0.006
-    work = replace(picture.work, transactions=rate / 10, active=1.1 * waiting, read_wait=waiting)
+    work = replace(
+        picture.work, transactions=rate / 10, active=1.1 * waiting, read_wait=waiting, others_processor=0.0
+    )  # fmt: skip
     storage = replace(picture.storage, spaces=spaces)
     return replace(picture, heat=heat, storage=storage, lasting_demand=lasting, work=work)
 
@@ -159,7 +161,7 @@ def test_no_plan_splits_what_would_stall_too_long(place: Place, table: psycopg.C
         (said,) = [each.sentence for each in advice if each.subject == KEY]
         found = re.search(r" It would bring ([0-9.]+) times as many transactions\. (No plan .*)", said)
         assert found is not None
-        assert float(found[1]) > 2
+        assert float(found[1]) > 1.5, said
         assert found[2].startswith(f"No plan offers it: a split of {KEY} may hold up others for up to ")
         assert found[2].endswith(
             f" s, longer than maximum_stall (1 ms): `hotplace split {KEY} --propose` proposes it, and `hotplace "

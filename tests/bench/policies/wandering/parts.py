@@ -44,7 +44,7 @@ from tests.workloads.catalogue import FIRST_ID, Catalogue
 SHAPES = (
     "hot_spot_24h", "hot_spot_7d", "hot_for_4d", "hot_for_10d", "drifting", "weekly", "regime_change", "stationary",
 )  # fmt: skip
-SEEDS = (31, 32, 33)
+SEEDS = (31, 32)
 HOT_BYTES, HOT_READS = 0.2, 0.8
 MOST_SPLITS = 10  # in a play
 LOOK_HOURS, SEEN = 6, 400  # hours, blocks of each table
