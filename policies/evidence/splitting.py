@@ -51,31 +51,36 @@ class _Room:
     """Room on the fastest tier after a plan, and who may give way there."""
 
     free: int
-    rows: I64  # units that may give way, worth least by the byte first
-    size: I64
+    size: I64  # of units that may give way, worth least by the byte first
     loses: np.ndarray[tuple[int], np.dtype[np.float64]]
-    begun: int = field(default=0)  # so many have given way to earlier splits
 
-    def losses_for(self, size: int) -> tuple[int, float] | None:
-        """How many give way for so many bytes and what they lose; None: not even all of them make the room."""
+    def giving_way(self, size: int, saves: float) -> tuple[I64, float] | None:
+        """Who gives way for so many bytes, of those that each lose less than they save, and what they lose together.
+
+        None: not even all of them make the room. A large unit that loses more is passed over: that its bytes are worth
+        little does not help where it goes as a whole.
+        """
         needed = size - self.free
         if needed <= 0:
-            return self.begun, 0.0
-        freed = np.cumsum(self.size[self.begun :])
+            return np.zeros(0, np.int64), 0.0
+        cheap = np.flatnonzero(self.loses < saves)
+        freed = np.cumsum(self.size[cheap])
         many = int(np.searchsorted(freed, needed)) + 1
-        if many > len(freed):
-            return None
-        return self.begun + many, float(self.loses[self.begun : self.begun + many].sum())
+        return None if many > len(freed) else (cheap[:many], float(self.loses[cheap[:many]].sum()))
 
     def pays(self, size: int, saves: float) -> bool:
         """Whether so many bytes fit, if need be by what loses less than they save giving way."""
-        found = self.losses_for(size)
+        found = self.giving_way(size, saves)
         return found is not None and found[1] < saves
 
-    def take(self, size: int, upto: int) -> None:
+    def fits(self, size: int) -> bool:
+        """Whether there is room, whatever gives way."""
+        return size <= self.free + int(self.size.sum())
+
+    def take(self, size: int, leaving: I64) -> None:
         """What gives way is gone, and the rest of its room is free."""
-        self.free += int(self.size[self.begun : upto].sum()) - size
-        self.begun = upto
+        self.free += int(self.size[leaving].sum()) - size
+        self.size, self.loses = np.delete(self.size, leaving), np.delete(self.loses, leaving)
 
 
 def splits_of(situation: Situation, plan: Plan, settings: PolicySettings, insides: Mapping[str, Inside]) -> SplitAnswer:
@@ -146,13 +151,12 @@ def _gross(situation: Situation, plan: Plan, row: int, inside: Inside, part: Sha
 
 def _place(split: Split, room: _Room) -> Split:
     """With what gives way taken off; without room, or where giving way costs more than the split saves, it saves 0."""
-    found = room.losses_for(split.hot_bytes)
+    found = room.giving_way(split.hot_bytes, split.saves_per_hour)
     if found is None or found[1] >= split.saves_per_hour:
-        return replace(
-            split, fits=found is not None, saves_per_hour=0.0, saves_low_per_hour=0.0, saves_high_per_hour=0.0
-        )
-    upto, lost = found
-    room.take(split.hot_bytes, upto)
+        fits = room.fits(split.hot_bytes)
+        return replace(split, fits=fits, saves_per_hour=0.0, saves_low_per_hour=0.0, saves_high_per_hour=0.0)
+    leaving, lost = found
+    room.take(split.hot_bytes, leaving)
     return replace(
         split,
         saves_per_hour=split.saves_per_hour - lost,
@@ -193,4 +197,4 @@ def _room_after(situation: Situation, plan: Plan, settings: PolicySettings) -> _
     rows = np.flatnonzero(there)
     size, loses = situation.units.size_bytes[rows], plan.benefit_per_hour[rows]
     order = np.argsort(compute_density(loses, size), kind="stable")
-    return _Room(free=free, rows=rows[order], size=size[order], loses=loses[order])
+    return _Room(free=free, size=size[order], loses=loses[order])

@@ -72,6 +72,14 @@ def test_what_gives_way_is_taken_off() -> None:
     assert (none.fits, none.saves_per_hour) == (False, 0.0)
 
 
+def test_a_large_unit_that_loses_more_does_not_stand_before_a_small_one_that_loses_less() -> None:
+    """The large one has less by the byte and more in all."""
+    large, small = (replace(SMALL, key=key, size=size * MIB, sync=sync) for key, size, sync in
+                    (("large", 90, 120.0), ("small", 45, 60.0)))  # fmt: skip
+    found = split_of([LARGE, large, small], room=0)
+    assert found.saves_per_hour == pytest.approx((100 * found.of_reads - 60) * (0.0055 - 0.0002) * 3600)
+
+
 def test_a_border_counts_its_rows() -> None:
     """In place of the blocks that lie together."""
     border = ValueBorder(column="id", type_name="int", least="9", below=None, fit=0.9, of_rows=0.2, of_reads=0.6)
