@@ -154,7 +154,8 @@ class PostgresqlConnector:
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""
-        return partitions.template_of(self._session, self._settings, kind, table, to_space, seconds)
+        now = self._clock.now()
+        return partitions.template_of(self._session, self._settings, kind, table, to_space, seconds, now)
 
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """By the ranges and spaces that the catalog shows now."""
