@@ -237,13 +237,20 @@ def _is_harm(effect: Effect, *, last: bool) -> bool:
     if math.expm1(effect.later) < LEAST_CHANGE:
         return False
     lasted = effect.seconds_after >= (ALONE_SECONDS if effect.beside is None else BESIDE_SECONDS)
-    much = effect.ends(SURE)[0] >= MUCH
-    if not (lasted or last or much):
+    if not (lasted or last or _is_much(effect)):
         return False
     each = SURE if effect.beside is None else SURE_OF_TWO
     low, _ = effect.ends((LAST_SURE if effect.hours_known else LAST_SURE_OF_ONE_DAY) if last else each)
-    enough = effect.times >= LEAST_TIMES or (much and effect.times > 0)
-    return low > 0 and effect.change >= LEAST_CHANGE and enough
+    return low > 0 and effect.change >= LEAST_CHANGE and is_noise_known(effect)
+
+
+def is_noise_known(effect: Effect) -> bool:
+    """Whether noise was seen for long enough to call a rise harm; for one that is more than noise brings, at all."""
+    return effect.times >= LEAST_TIMES or (effect.times > 0 and _is_much(effect))
+
+
+def _is_much(effect: Effect) -> bool:
+    return effect.ends(SURE)[0] >= MUCH
 
 
 def is_harm_beside(effect: Effect, *, last: bool = False) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.model.outcomes import ComparedStatements, StatementChange, StatementInterval
-from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, LEAST_TIMES, Effect, estimate, share_beyond
+from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate, is_noise_known, share_beyond
 from agent.moving.evidence import Evidences
 from agent.moving.usual_wait import Evidence
 from connectors.model.observation import F64
@@ -267,7 +267,7 @@ def _judge(id_: str, pair: _Pair) -> _Judged | None:
     """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
     was, now = pair.was, pair.now
     effect = estimate(was.evidence, now.evidence)
-    if effect is None or (effect.log_change > 0 and effect.times < LEAST_TIMES):
+    if effect is None or (effect.log_change > 0 and not is_noise_known(effect)):
         return None
     took, waits = was.per_execution("seconds"), pair.waits
     low, high = effect.ends()
