@@ -279,20 +279,23 @@ class Disturbed:
 def slow_down(copies: Sequence[Copy], disturbed: Sequence[Disturbed], configured: float) -> float:
     """Share of the sessions' work that stands still while a move copies, shrunk to the configured share.
 
-    An interval of 60 s that did half the usual work lost 30 s of it; 10 s of copying in it then cost 3 each.
+    An interval of 60 s that did half the usual work lost 30 s of it; 10 s of copying in it then cost 3 each. Intervals
+    of one copy are added up first: work goes up and down without any copy, and if only what goes down counted, noise
+    alone would make copies dear. Different copies are not: the first may have sped up what the next slows.
     """
-    lost = configured * PRIOR_SLOW_SECONDS
-    copied = PRIOR_SLOW_SECONDS
+    lost, copied = np.zeros(len(copies)), np.zeros(len(copies))
     for interval in disturbed:
-        within = sum(_overlap(copy, interval) for copy in copies)
-        if within <= 0 or not interval.calm_transactions > 0 or not interval.transactions >= 0:
+        within = np.array([_overlap(copy, interval) for copy in copies])
+        if not within.sum() > 0 or not interval.calm_transactions > 0 or not interval.transactions >= 0:
             continue
         share = 1.0 - interval.transactions / interval.calm_transactions
-        # An interval that did more work than usual counts as no loss, not as a gain: copies speed nothing up, its load
-        # was higher.
-        lost += min(MOST_SLOW_DOWN * within, max(0.0, share * _seconds(interval)))
-        copied += within
-    return lost / copied
+        most = int(np.argmax(within))
+        lost[most] += share * _seconds(interval)
+        copied[most] += within.sum()
+    # A copy in whose time more work than usual was done counts as no loss, not as a gain: copies speed nothing up, its
+    # load was higher.
+    counted = np.clip(lost, 0.0, MOST_SLOW_DOWN * copied).sum()
+    return float((configured * PRIOR_SLOW_SECONDS + counted) / (PRIOR_SLOW_SECONDS + copied.sum()))
 
 
 def learnt(

@@ -105,6 +105,22 @@ def test_a_table_never_analyzed_has_its_size(dba: psycopg.Connection, connector:
     assert connector._shape.rows[row] == 700
 
 
+def test_an_index_of_a_table_never_analyzed_has_its_size(
+    dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """An index that is older than its rows: the catalog knows the one page that it was born with."""
+    dba.execute("CREATE TABLE filled (id bigint PRIMARY KEY)")
+    dba.execute("INSERT INTO filled SELECT g FROM generate_series(1, 50000) AS g")
+    pages = dba.execute("SELECT relpages, pg_relation_size(oid) FROM pg_class WHERE relname = 'filled_pkey'").fetchone()
+    assert pages is not None
+    assert pages[0] == 1
+    catalog = connector.catalog()
+    row = row_of(catalog, "public.filled_pkey")
+    assert catalog.units.size_bytes[row] == pages[1] > 100 * BLOCK_BYTES
+    assert connector._shape is not None
+    assert connector._shape.blocks[row] == pages[1] / BLOCK_BYTES
+
+
 def test_no_lock_is_waited_for(cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack) -> None:
     """A table that somebody holds exclusively is listed all the same, and its size asked of the catalog alone."""
     dba.execute("CREATE TABLE held AS SELECT g FROM generate_series(1, 10) AS g")

@@ -124,17 +124,17 @@ def run(pace: Pace, load: OthersLoad, *, major: int = MAJOR) -> list[Ran]:
     """All placements: nothing, hotplace's, all indexes, the hottest."""
     with running_rig(replace(pace, run_seconds=RUN_SECONDS), major=major) as rig:
         rig.disk.switch(False)
-        _said(load.prepare(rig))
+        output_of(load.prepare(rig))
         rig.build(())  # vacuumed, and the model on
         rig.give_ssd(int(rig.total_bytes() * SSD_SHARE))
-        found = [_measured(rig, load, "all hdd")]
-        before = _misses(rig)
-        with _running(rig, load), watching(rig, policy=FULL_POLICY) as agent:
+        found = [measured(rig, load, "all hdd")]
+        before = misses(rig)
+        with under(rig, load), watching(rig, policy=FULL_POLICY) as agent:
             agent.observe(WATCH_SECONDS)
-            missed = _misses(rig)
+            missed = misses(rig)
             planning, moved = agent.decide(strict=False, seconds=MOVE_LIMIT_SECONDS)
-            _tell(agent, planning, moved)
-        found.append(_measured(rig, load, "hotplace"))
+            tell(agent, planning, moved)
+        found.append(measured(rig, load, "hotplace"))
         units = [
             Candidate(
                 key=each.key, index=each.index, size_bytes=each.size_bytes, misses=missed[each.key] - before[each.key]
@@ -143,11 +143,11 @@ def run(pace: Pace, load: OthersLoad, *, major: int = MAJOR) -> list[Ran]:
         ]
         for name, rule in (("all indexes", all_indexes), ("hottest first", hottest_first)):
             rig.place(rule(units, int(GROWS * (rig.ssd_bytes or 0))))
-            found.append(_measured(rig, load, name))
+            found.append(measured(rig, load, name))
     return found
 
 
-def _tell(agent: Hotplace, planning: Planning, moved: Sequence[MoveRow]) -> None:
+def tell(agent: Hotplace, planning: Planning, moved: Sequence[MoveRow]) -> None:
     """What was planned, what became of each move, and why what was approved has not ended."""
     plan = planning.plan
     said = ", ".join(f"{Verdict(each).code} {count}" for each, count in Counter(plan.verdict.tolist()).items())
@@ -163,28 +163,31 @@ def _tell(agent: Hotplace, planning: Planning, moved: Sequence[MoveRow]) -> None
         say(f"  not yet: {now.line(row)}")
 
 
-def _misses(rig: Rig) -> dict[str, int]:
+def misses(rig: Rig) -> dict[str, int]:
     """Blocks of each unit that the buffer pool did not have, since the server began to count."""
     with rig.session() as session:
         return dict(session.execute(_MISSES).fetchall())
 
 
-def _measured(rig: Rig, load: OthersLoad, name: str) -> Ran:
-    _said(load.command(rig, rig.pace.warm_seconds))
-    said = _said(load.command(rig, rig.pace.run_seconds))
+def measured(rig: Rig, load: OthersLoad, name: str) -> Ran:
+    """The load on the present placement, after a shorter run that warms up."""
+    output_of(load.command(rig, rig.pace.warm_seconds))
+    said = output_of(load.command(rig, rig.pace.run_seconds))
     per_second, p99 = load.per_second.search(said), load.p99.search(said)
     assert per_second is not None, said
     assert p99 is not None, said
     return Ran(name=name, per_second=float(per_second[1]) / load.in_seconds, p99=float(p99[1]) / 1000)
 
 
-def _said(command: list[str]) -> str:
+def output_of(command: list[str]) -> str:
+    """What a program of others prints; what it makes goes to the hdd."""
     done = subprocess.run(command, env=_environment(), check=True, capture_output=True, text=True, timeout=600)
     return done.stdout
 
 
 @contextmanager
-def _running(rig: Rig, load: OthersLoad) -> Iterator[None]:
+def under(rig: Rig, load: OthersLoad) -> Iterator[None]:
+    """The load runs meanwhile."""
     seconds = WATCH_SECONDS + 2 * MOVE_LIMIT_SECONDS
     running = subprocess.Popen(load.command(rig, seconds), env=_environment(), stdout=subprocess.DEVNULL)
     try:

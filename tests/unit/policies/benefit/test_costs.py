@@ -52,6 +52,17 @@ def test_only_the_copying_within_the_interval_counts() -> None:
     assert slow_down(copies, [minute(50.0, float("nan")), minute(float("nan"), 5.0)], 1.0) == 1.0
 
 
+def test_noise_while_a_move_runs_is_no_loss() -> None:
+    """Minutes of one copy with half and with one and a half times the usual work cost nothing together.
+
+    What a later copy finds, sped up by the first, does not bring back what the first has cost.
+    """
+    by_turns = [minute(100.0 + off, 100.0, at=60.0 * at) for at, off in enumerate((-50.0, 50.0, -50.0, 50.0))]
+    assert slow_down([copy(240.0)], by_turns, 1.0) == pytest.approx(20 / (20 + 240))
+    each = [copy(60.0), copy(60.0, at=60.0)]
+    assert slow_down(each, [minute(50.0, 100.0), minute(500.0, 100.0, at=60.0)], 1.0) == pytest.approx(50 / 140)
+
+
 @given(st.lists(st.tuples(st.floats(1.0, 60.0), st.floats(0.0, 500.0), st.floats(0.1, 500.0)), max_size=20))
 def test_a_slow_down_is_never_absurd(seen: list[tuple[float, float, float]]) -> None:
     """Whatever was measured, a second of copying costs each session between nothing and three."""
