@@ -23,6 +23,7 @@ import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
 from agent.moving.control import Control
+from agent.moving.lasting_noise import LEAST_INTERVALS, LEAST_TIMES
 from agent.moving.usual_wait import Evidence, change_between
 from connectors.model.observation import F64, Bools
 
@@ -61,8 +62,6 @@ def _shares(freedom: float) -> tuple[F64, F64]:
 
 
 LEAST_BEFORE, LEAST_AFTER = 6, 3  # intervals
-LEAST_TO_HURT = 12  # intervals before: fewer do not show how long noise lasts
-LEAST_TIMES = 10  # as long as noise tells the same: fewer say nothing for sure
 LEAST_ERROR = 0.005  # of the logarithm: no two times are alike
 UNLIKE = 0.05  # of the change itself: it is not the same at each load
 KNOWN_LOAD = 0.1  # more than was ever seen before is no new load
@@ -159,7 +158,7 @@ def _effect_between(before: Evidence, after: Evidence) -> Effect:
         after=len(after),
         outside=0.0,
         hours_known=found.hours_known,
-        times=seen / found.lasts_seconds if len(before) >= LEAST_TO_HURT else 0.0,
+        times=seen / found.lasts_seconds if len(before) >= LEAST_INTERVALS else 0.0,
     )
 
 

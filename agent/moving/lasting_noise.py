@@ -19,6 +19,8 @@ from connectors.model.observation import F64, I64
 TIME_CONSTANTS = (240.0, 720.0, 1800.0, 3600.0, 7200.0, 14_400.0, 28_800.0, 60_000.0)  # seconds
 NEW = (0.03, 0.3, 0.7, 0.95)  # share of the variance that is new, in intervals of so many seconds
 NEW_SECONDS = 900.0
+LEAST_INTERVALS = 12  # before the moves: fewer do not show how long noise lasts
+LEAST_TIMES = 10  # as long as noise tells the same: fewer say nothing for sure
 LEAST_NOISE = 0.01**2  # variance of an interval: no model is better than that
 UNLIKELY = 8.0  # by that much of the logarithm a noise explains less than the best: it counts for nothing
 ROUNDS = 3  # the noise says what the priors weigh, and the fit what is noise

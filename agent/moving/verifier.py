@@ -25,12 +25,12 @@ from agent.moving.effect import (
     LEAST_AFTER,
     LEAST_BEFORE,
     LEAST_CHANGE,
-    LEAST_TIMES,
     Effect,
     is_harm_beside,
     is_shared,
     verdict_of,
 )
+from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import weighed_from_arrays
 from agent.planning.situation import rows_of_keys
 from connectors.model.formatting import format_ratio, format_seconds

@@ -12,14 +12,13 @@ import pytest
 from agent.model.outcomes import OutcomeVerdict
 from agent.moving.effect import (
     ALONE_SECONDS,
-    LEAST_TIMES,
-    LEAST_TO_HURT,
     SURE,
     Effect,
     effect_of,
     estimate,
     verdict_of,
 )
+from agent.moving.lasting_noise import LEAST_INTERVALS, LEAST_TIMES
 from agent.moving.usual_wait import Evidence
 from tests.bench.verify import highest
 from tests.bench.verify_worlds import make_case
@@ -116,7 +115,7 @@ def test_a_rhythm_of_the_day_is_known_after_two_days() -> None:
 
 def test_harm_is_not_called_where_too_little_was_seen_before() -> None:
     """Fewer intervals than show how long noise lasts: three times the wait is no harm that is told, help is."""
-    before = evidence(LEAST_TO_HURT - 1)
+    before = evidence(LEAST_INTERVALS - 1)
     after = before.rows(slice(0, 8))
     rise, fall = (found(before, replace(after, waited=after.waited * factor)) for factor in (3.0, 0.2))
     assert verdict_of(replace(rise, times=math.inf)) is OutcomeVerdict.HURT
