@@ -92,9 +92,15 @@ def doctor(
         list[Path] | None,
         typer.Option(metavar="FILE", help="With --bundle: a log of the daemon, where the system's log has none."),
     ] = None,
+    has_room: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPACE", help="Where a move found no room you have made some: moves may go there again."),
+    ] = None,
 ) -> ExitCode:
     """Check connection, privileges, settings, tiers and room, each with what mends it."""
     checkup = check(session, bundle, log or [])
+    for space in has_room or ():
+        _believe_room(session, space, checkup)
     session.out.document(checkup)
     return ExitCode.OK if checkup.ok else ExitCode.NOT_ALLOWED
 
@@ -124,6 +130,24 @@ def check(session: Session, bundle: Path | None = None, logs: Sequence[Path] = (
     if bundle is not None:
         _write_bundle(session, bundle, found, seconds, logs)
     return checkup
+
+
+def _believe_room(session: Session, space: str, checkup: Checkup) -> None:
+    """Let moves go to a space again that was found full, unless the trial of this checkup found no room there either.
+
+    Raises:
+        CommandError: it was not found full, or still is.
+    """
+    from agent.planning.full_spaces import forget_full
+
+    for checked in checkup.databases:
+        refused = (each for each in checked.findings if each.code == "move_refused")
+        if found := next((each for each in refused if each.values.get("space") == space), None):
+            raise CommandError(f"{space} is still not used: {found.sentence}", code=ExitCode.REFUSED)
+    named = [each.name for each in session.databases]
+    if not [name for name in named if forget_full(session.ledger, name, space)]:
+        raise CommandError(f"no move has found {space} full", code=ExitCode.REFUSED, advice="See: hotplace status.")
+    session.out.line(f"{space} counts as having room: moves may go there from the next plan on")
 
 
 def _write_bundle(

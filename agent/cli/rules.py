@@ -87,7 +87,7 @@ def show(session: Session, number: RuleId) -> None:
         session.out.line(f"proposal {proposal} waits: {why or 'the rule covers it, at level auto'}")
     unserved = unserved_of(session.ledger, row)
     if unserved is not None:
-        session.out.line(f"nothing comes under its template: {unserved.why} (seen {format_when(unserved.seen_at)})")
+        session.out.line(f"held up: {unserved.why} (seen {format_when(unserved.seen_at)})")
     session.out.document(
         extend(
             RuleExplained,

@@ -145,7 +145,7 @@ class NoticeEvent(StrEnum):
     EXPIRED = "expired"  # approved moves were not begun in time
     FAILED = "failed"  # a move failed or was skipped
     HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
-    RULE = "rule"  # a standing rule was closed, or nothing comes under its template
+    RULE = "rule"  # a standing rule was closed, or what is due under its template is held up
     STALLED = "stalled"  # a database is not sampled any more, a job fails again and again, or the ledger is not trusted
     SERVER = "server"  # another database answers, or its version, role or what may be done there has changed
     FILLING = "filling"  # a space of a tier is nearly full, or its storage has gone

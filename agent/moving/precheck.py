@@ -142,6 +142,8 @@ def _still_home(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
             return None
         case Home.GONE:
             return PrecheckRefusal("gone", f"{row.move.key} no longer exists")
+        case Home.ELSEWHERE if not row.move.route.bundle.unit_keys:  # it is to be made, under a name that is not free
+            return PrecheckRefusal("name_held", facts.inspection.sentence)
         case Home.TARGET:
             return PrecheckRefusal("already_there", f"{row.move.key} is already in {row.move.to_space}")
         case _:

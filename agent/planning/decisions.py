@@ -187,7 +187,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         arrays["situation.growth"] = situation.growth
     if situation.growth_rate is not None and situation.growth_seen is not None:
         arrays |= {"situation.growth_rate": situation.growth_rate, "situation.growth_seen": situation.growth_seen}
-    for name in ("copy_seconds", "owed_seconds"):
+    for name in ("copy_seconds", "owed_seconds", "copies_caused"):
         if (column := getattr(situation, name)) is not None:
             arrays[f"situation.{name}"] = column
     arrays |= StringColumn.of(units.key).arrays("keys")
@@ -236,6 +236,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         growth_seen=arrays.get("situation.growth_seen"),
         copy_seconds=arrays.get("situation.copy_seconds"),
         owed_seconds=arrays.get("situation.owed_seconds"),
+        copies_caused=arrays.get("situation.copies_caused"),
         **by_unit,
     )
     return situation, few.settings

@@ -37,10 +37,31 @@ def note_full(
     ledger.state.save_document(database, FULL_SPACES, known)
 
 
+def forget_full(ledger: Ledger, database: str, space: str) -> bool:
+    """Take a person's word that a space has room again; False: it was not found full."""
+    stored = ledger.state.load_document(database, FULL_SPACES)
+    if stored is None or space not in stored[1]:
+        return False
+    left = {name: found for name, found in stored[1].items() if name != space}
+    ledger.state.save_document(database, FULL_SPACES, left)
+    return True
+
+
+def _enough_bytes(needed: int, free: int | None) -> int | None:
+    """Free bytes with which a move that found no room would find it; None: not known.
+
+    Where there were fewer than it needed, as many as that. Else what was short is not seen (inodes, a quota, a reserve
+    of the file system), and only so many more show that somebody has made room.
+    """
+    if free is None:
+        return None
+    return needed if free < needed else free + needed
+
+
 def with_full_spaces(
     spaces: Iterable[Space], ledger: Ledger, database: DatabaseConfig, now: datetime
 ) -> tuple[Space, ...]:
-    """The spaces, those that were found full lost until they have more room, or the cool-down of moves is over."""
+    """The spaces, those that were found full lost until they have room, or the cool-down of moves is over."""
     stored = ledger.state.load_document(database.name, FULL_SPACES)
     known = {} if stored is None else stored[1]
     rest = timedelta(seconds=database.policy_settings().cool_down_seconds)
@@ -49,13 +70,15 @@ def with_full_spaces(
         found = known.get(space.name)
         if found is None or space.lost or now >= datetime.fromisoformat(found["at"]) + rest:
             return space
-        free, needed = found["free"], found["needed"]
-        if free is not None and space.free_bytes is not None and space.free_bytes >= free + needed:
+        enough = _enough_bytes(found["needed"], found["free"])
+        if enough is not None and space.free_bytes is not None and space.free_bytes >= enough:
             return space
         until = datetime.fromisoformat(found["at"]) + rest
+        can_be = enough is not None and (space.capacity_bytes is None or enough <= space.capacity_bytes)
+        once = f"once {format_bytes(enough)} are free there, " if enough is not None and can_be else ""
         why = (
-            f"the engine had no room in it for move {found['move']}; it is tried again once it has "
-            f"{format_bytes(needed)} more, or at {until:%F %T %Z}"
+            f"the engine had no room in it for move {found['move']}; it is tried again {once}after "
+            f"hotplace doctor --has-room {space.name}, or at {until:%F %T %Z}"
         )
         return replace(space, lost=why)
 

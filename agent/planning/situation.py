@@ -30,7 +30,7 @@ from agent.sampling.prediction_errors import past_predictions
 from connectors.model.moves import find_container
 from connectors.model.observation import F64, I8, I64, NO_WIDE, Catalog, Space, UnitTable
 from policies.evidence.capacity import room_bytes, with_growth, with_reserved
-from policies.evidence.prices import cool_down_left, may_return, owed_seconds, with_bounded_waits
+from policies.evidence.prices import cool_down_left, copies_caused, may_return, owed_seconds, with_bounded_waits
 from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours, paced_by_hours
 from policies.model.confidence import OUTCOMES, Foretold, PastForecast
 from policies.model.moves import MoveReason, learn_errors
@@ -78,12 +78,13 @@ def situation_of(
         spaces = with_growth(spaces, units, growth)
     cooling, owed = np.zeros(len(units)), None
     moved = ledger.moves.last_moved(database.name)
+    came_up = tier_of_space[units.space] == 0
+    series = np.zeros(len(units), dtype=np.bool_) if picture.in_series is None else picture.in_series
     if moved:
         since = _seconds_since(units.key, moved, now)
         earned = np.zeros(len(units)) if picture.earned is None else picture.earned
         lately = now - timedelta(seconds=settings.cool_down_seconds)
         sent = ledger.moves.sent_statements(database.name, lately)
-        series = np.zeros(len(units), dtype=np.bool_) if picture.in_series is None else picture.in_series
         gave_way = np.zeros(len(units), dtype=np.bool_)
         gave_way[list(rows_of_keys(units.key, keys_that_gave_way(sent)).values())] = True
         free = may_return(gave_way, series)
@@ -92,7 +93,6 @@ def situation_of(
         left = np.union1d(left, np.flatnonzero(gave_way & ~free))
         upper = [space for space, tier in zip(spaces, tier_of_space, strict=True) if tier == 0]
         free[left] = _is_room_for(left, units, growth, upper, settings)
-        came_up = tier_of_space[units.space] == 0
         cooling = cool_down_left(
             since, earned, came_up, free, units.size_bytes, picture.work, settings, picture.dearest
         )
@@ -112,6 +112,7 @@ def situation_of(
         pin=pin_column(units.key, pins_of(database, ledger, now)),
         cooling_seconds=cooling,
         owed_seconds=owed,
+        copies_caused=copies_caused(series, came_up, units.size_bytes, picture.between_births),
         database=picture.work,
         roles=picture.roles,
         sessions=picture.sessions,

@@ -32,6 +32,7 @@ class Picture:
     growth: Growth | None = None  # of each unit; None: not known
     earned: F64 | None = None  # (n,) seconds of wait since each came where it is (``horizons``); None: not known
     in_series: Bools | None = None  # (n,) partitions that are planned by their place (``horizons``); None: not known
+    between_births: float = inf  # seconds from one birth of partitions to the next; inf: not known
     dearest: float = 1.0  # times its present price that a copy may cost in the hours to come (``horizons``)
     lasting_demand: F64 | None = None  # (n,) wait index of each on its quiet days (``seasons``); None: not known
     lasting_seconds: float = inf  # over which a move is to pay, by the horizons that place best

@@ -276,6 +276,7 @@ class Sampler:
             growth=growth_of(self._learned, self._slots),
             earned=earned_seconds(self._learned.horizons, self._slots, resident),
             in_series=are_in_series(self._learned.horizons, self._slots),
+            between_births=self._learned.horizons.between_births,
             dearest=dearest_copy(self._learned.horizons, self._learned.seasons, now),
             lasting_demand=lasting_demand(self._learned.seasons, self._slots) * work.pace(),
             lasting_seconds=self._learned.horizons.lasting_seconds,

@@ -248,9 +248,9 @@ def _lost_spaces(snapshots: list[Snapshot]) -> Metric:
 
 
 def _idle_rules(snapshots: list[Snapshot]) -> Metric:
-    """Open standing rules over templates that bring nothing."""
+    """Open standing rules over templates that are held up."""
     idle = GaugeMetricFamily(
-        "hotplace_rules_idle", "Open standing rules over templates under which nothing can come.", labels=("database",)
+        "hotplace_rules_idle", "Open standing rules over templates that are held up.", labels=("database",)
     )
     for snapshot in snapshots:
         idle.add_metric([snapshot.database], len(snapshot.idle_rules))

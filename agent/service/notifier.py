@@ -259,7 +259,7 @@ class NoticeFacts:
     ended: tuple[Ended, ...] = ()
     hurt: tuple[Hurt, ...] = ()
     closed_rules: tuple[ClosedRule, ...] = ()
-    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
+    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> what holds it up
     expired: tuple[ExpiredApproval, ...] = ()
     rooms: tuple[SpaceRoom, ...] = ()
     lost: Mapping[str, str] = field(default_factory=dict)  # space of a tier -> why it cannot take data
@@ -291,7 +291,7 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
         key = f"{rule.number} {rule.at.isoformat()}"
         yield _notice(facts, NoticeEvent.RULE, key, sentence, f"hotplace rules show {rule.number}", rule.at)
     for number, why in facts.idle_rules.items():
-        sentence = f"{facts.database}: nothing comes under standing rule {number}: {why}"
+        sentence = f"{facts.database}: standing rule {number} is held up: {why}"
         command = f"hotplace rules show {number}"
         yield _notice(facts, NoticeEvent.RULE, f"{number} idle", sentence, command, facts.now, lasts=True)
     for space, why in facts.lost.items():

@@ -70,7 +70,7 @@ class ProposalOffers:
         """Store what is due under the templates of open standing rules, and note which cannot be served.
 
         Returns:
-            Why nothing comes under an open rule, by its number.
+            What holds up an open rule, by its number.
 
         Raises:
             ConnectorError: the engine did not answer.

@@ -126,7 +126,7 @@ class Snapshot:
     sending_facts: SendingFacts | None = None  # as the ledger said lately; None: it was not asked yet
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
-    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
+    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> what holds it up
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     approved: int | None = None  # proposals that are approved and have not ended; None: not counted yet
     waiting: tuple[Waiting, ...] = ()  # proposals that waited for a decision when they were counted

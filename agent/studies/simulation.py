@@ -44,7 +44,7 @@ from policies.evidence import heat, horizons, seasons
 from policies.evidence.capacity import turned_over
 from policies.evidence.heat import index_of
 from policies.evidence.horizons import Site
-from policies.evidence.prices import Prices, cool_down_left, may_return, owed_seconds
+from policies.evidence.prices import Prices, cool_down_left, copies_caused, may_return, owed_seconds
 from policies.model.moves import MoveReason
 from policies.model.plan import PlanMove, Situation
 from policies.model.settings import PolicySettings
@@ -170,6 +170,7 @@ class _World:
                 self.situation.database,
                 self.settings,
             ),
+            copies_caused=copies_caused(series, resident, units.size_bytes, self.horizons.between_births),
             turned_over_ratio=self._turned_over(at),
         )
 

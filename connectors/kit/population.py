@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 
 IDLE_SECONDS = (1.0, 10.0, 60.0)  # idle for less than: columns of ``sql/database.sql``
 ROUNDS = 5.0  # that a session of the load may be idle for: of a pause of exponential length 0.7 % are longer
@@ -78,14 +78,15 @@ class Population:
 
 
 class OpenAges:
-    """Adds up for how long transactions were open at the moments they were looked at, all of them together.
+    """Adds up for how long transactions were open at the moments they were looked at: all of them, and the oldest.
 
-    What waits for those that are open now waits as long: on average a look finds as much of one behind it as is ahead.
+    On average a look finds as much of one behind it as is ahead. What waits for all that are open now waits for the one
+    that ends last, as long as the oldest has been open: the ages together are so many times as much.
     """
 
     def __init__(self) -> None:
-        self._total = 0.0
-        self._before: tuple[float, float] | None = None  # time and seconds of the last look
+        self._totals = (0.0, 0.0)
+        self._before: tuple[float, tuple[float, float]] | None = None  # time, and what the last look saw
 
     def total(self, looks: Sequence[KindLook], at: float) -> dict[str, float]:
         """The figure of one sample by its name in ``Sample.database``; none where sessions were not looked at.
@@ -96,11 +97,17 @@ class OpenAges:
         """
         if not looks:
             return {}
-        now = sum(each.inside_seconds for each in looks)
+        now = sum(each.inside_seconds for each in looks), max(each.oldest_seconds for each in looks)
         if self._before is not None:
-            self._total += (now + self._before[1]) / 2 * max(0.0, at - self._before[0])
+            passed, then = max(0.0, at - self._before[0]), self._before[1]
+            together, oldest = (
+                total + (a + b) / 2 * passed for total, a, b in zip(self._totals, now, then, strict=True)
+            )
+            self._totals = together, oldest
         self._before = at, now
-        return {"open_ages_seconds": self._total}
+        ages = {"open_ages_seconds": self._totals[0]}
+        # An earlier version recorded none.
+        return ages if isnan(now[1]) else {**ages, "oldest_open_seconds": self._totals[1]}
 
 
 LEAST_SEEN = 20.0  # sessions waiting for reads: before that many, who reads is chance
@@ -120,15 +127,17 @@ class KindLook:
     inside_seconds: float  # since it began
     between: tuple[float, ...]  # two transactions, for less than each of ``IDLE_SECONDS`` of ``population``
     between_seconds: tuple[float, ...]  # since the last
+    oldest_seconds: float = nan  # of those in a transaction, since the first began; 0: none, NaN: not recorded
 
     @classmethod
     def of_row(cls, row: Sequence[float | str]) -> KindLook:
         """A row of the engine's query of kinds, in the order of the fields above."""
         kind, *figures = row
         working, reading, inside, inside_seconds, *rest = map(float, figures)
+        *pairs, oldest = rest if len(rest) % 2 else (*rest, nan)
         return cls(
             kind=str(kind), working=working, reading=reading, inside=inside, inside_seconds=inside_seconds,
-            between=tuple(rest[0::2]), between_seconds=tuple(rest[1::2]),
+            between=tuple(pairs[0::2]), between_seconds=tuple(pairs[1::2]), oldest_seconds=oldest,
         )  # fmt: skip
 
 
@@ -188,6 +197,7 @@ def _kind_look(kind: str, sessions: Sequence[SessionLook]) -> KindLook:
         inside_seconds=sum(each.began for each in inside),
         between=tuple(float(len(each)) for each in between),
         between_seconds=tuple(sum(each) for each in between),
+        oldest_seconds=max((each.began for each in inside), default=0.0),
     )
 
 

@@ -350,6 +350,7 @@ class Interval:
             processors=rate("processors_seconds"),
             others_processor=rate("others_processor_seconds"),
             open_ages=rate("open_ages_seconds"),
+            oldest_open=rate("oldest_open_seconds"),
         )
 
 
@@ -370,6 +371,7 @@ class DatabaseDemand:
     processors: float = float("nan")  # that its server may use
     others_processor: float = float("nan")  # of these, seconds a second that other programs of the machine take
     open_ages: float = float("nan")  # seconds for which its open transactions have been open, all of them together
+    oldest_open: float = float("nan")  # seconds for which the oldest of them has been open
     read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
     written: float = float("nan")  # blocks written that no session waited for
     logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted

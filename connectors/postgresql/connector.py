@@ -21,7 +21,7 @@ from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, rea
 from connectors.postgresql.lease import end_holder
 from connectors.postgresql.mover import PostgresqlMover, find_blockers
 from connectors.postgresql.replication import read_replication
-from connectors.postgresql.rights import lacking_rights, monitor_remedy, refuse_rights
+from connectors.postgresql.rights import lacking_rights, monitor_remedy, read_only_reason, refuse_rights
 from connectors.postgresql.sampler import StatisticsSampler, read_foreground
 from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
@@ -145,7 +145,9 @@ class PostgresqlConnector:
         return partitions.route_close(self._session, self._settings, table, border, to_space)
 
     def refuse_split(self, route: Route) -> NoRoute | None:
-        """See ``missing_rights``."""
+        """Rights that it lacks, or that its sessions cannot write."""
+        if read_only := read_only_reason(self._session):
+            return NoRoute(code="read_only", sentence=read_only)
         return refuse_rights(self._session, route)
 
     def try_moves(self, spaces: Sequence[str]) -> tuple[Finding, ...]:
@@ -154,7 +156,8 @@ class PostgresqlConnector:
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""
-        return partitions.template_of(self._session, self._settings, kind, table, to_space, seconds)
+        now = self._clock.now()
+        return partitions.template_of(self._session, self._settings, kind, table, to_space, seconds, now)
 
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """By the ranges and spaces that the catalog shows now."""

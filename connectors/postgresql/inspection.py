@@ -10,12 +10,13 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from connectors.kit.rolling import HIGH, LOW, instant_of, value_of
 from connectors.model.moves import NoRoute, Operation, Route, Step
 from connectors.model.observation import Home, Inspection, Remnant
 from connectors.postgresql.catalog import INDEX, Relation, find_relation
 from connectors.postgresql.close import CLOSE_STEP, REOPEN_STEP
 from connectors.postgresql.new_space import inspect_space, operation_of
-from connectors.postgresql.partitions import find_closable, refuse_now
+from connectors.postgresql.partitions import find_closable, find_holders, refuse_now
 from connectors.postgresql.rights import refuse_rights
 from connectors.postgresql.routes import drop_leftover, leftover_names, tag_of
 from connectors.postgresql.sessions import ReadSession, query
@@ -278,6 +279,8 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
     if is_split(route):
         return inspect_split(session, route, settings, running=running)
     relation = find_relation(session, key, route.to_space)
+    if not route.bundle.unit_keys and (holder := _holder(session, route)):
+        return Inspection(home=Home.ELSEWHERE, sentence=holder, size_bytes=0, on_disk=None, running=running)
     if relation is None and not route.bundle.unit_keys:  # a partition that is to be made
         return Inspection(
             home=Home.SOURCE, sentence=f"{key} does not exist yet", size_bytes=0, on_disk=None, running=running
@@ -298,6 +301,12 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
         running=running,
         finished=home is Home.TARGET,  # one statement moves it
     )
+
+
+def _holder(session: ReadSession, route: Route) -> str:
+    """What has the name of a partition that is to be made; "": nothing, or that partition."""
+    low, high = (instant_of(value_of(route, name)) for name in (LOW, HIGH))
+    return find_holders(session, [(route.bundle.key, low, high)]).get(route.bundle.key, "")
 
 
 def _home(relation: Relation, route: Route) -> Home:

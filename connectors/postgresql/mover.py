@@ -26,6 +26,7 @@ from connectors.kit.contract import (
     ConnectorError,
     ForegroundReads,
     Interrupted,
+    PrivilegeMissing,
     StatementFailed,
     Unpausable,
 )
@@ -52,6 +53,7 @@ from connectors.postgresql.replication import (
     prolonging,
     read_replication,
 )
+from connectors.postgresql.rights import read_only_reason
 from connectors.postgresql.routes import done_ratios
 from connectors.postgresql.sampler import read_foreground
 from connectors.postgresql.sessions import OF_QUERIES, ReadSession, Row, milliseconds, open_connection, query
@@ -218,8 +220,18 @@ class PostgresqlMover(Closing, Unpausable):
         self._bytes_before: int | None = None
 
     def prepare(self, route: Route) -> None:
-        """Send the prologue and note how full the target is."""
+        """Send the prologue and note how full the target is.
+
+        Raises:
+            PrivilegeMissing: sessions of this account cannot write. Some statements could be sent all the same: a
+                rebuild, but nothing else of its group.
+            ConnectorError: another subclass, as ``execute``.
+        """
         self._route = route
+        with self._watching:
+            read_only = read_only_reason(self._watch)
+        if read_only:
+            raise PrivilegeMissing(f"nothing was sent: {read_only}", advice="Then plan it again.")
         for statement in self._prologue(route):
             self._send(statement, f"preparing to move {route.bundle.key}", 0.0)
         self._bytes_before, *_ = self._look(route)

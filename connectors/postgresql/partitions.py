@@ -17,7 +17,7 @@ template and what is due. ``template_of`` and ``routes_due`` answer what the cal
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -115,18 +115,53 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
 def _range(row: tuple[object, ...]) -> Range | None:
     """One partition; None where it does not end at a time, or it is partitioned in its turn."""
     oid, schema, name, key, kind, bound, space, size = row
-    found = _BOUND.fullmatch(str(bound))
-    if found is None or kind != TABLE:
+    low, high = _bounds_of(str(bound))
+    if high is None or kind != TABLE:
         return None
-    try:
-        low, high = (None if text is None else instant_of(text) for text in found.groups())
-    except ValueError:  # infinity, or another DateStyle
-        return None
-    assert high is not None, "the pattern has it"
     return Range(
         id=int(str(oid)), schema=str(schema), name=str(name), key=str(key), low=low, high=high, space=str(space),
         size_bytes=int(str(size or 0)),
     )  # fmt: skip
+
+
+# By pg_class.relkind: the words for it, which ALTER has as well.
+_HOLDERS = {
+    "r": ("a", "table"), "p": ("a", "table"), "v": ("a", "view"), "m": ("a", "materialized view"),
+    "i": ("an", "index"), "I": ("an", "index"), "S": ("a", "sequence"), "f": ("a", "foreign table"), "c": ("a", "type"),
+}  # fmt: skip
+
+
+def find_holders(session: ReadSession, made: Iterable[tuple[str, datetime | None, datetime | None]]) -> dict[str, str]:
+    """What has the names of partitions that are to be made, unless it is that partition: by key, a sentence's part.
+
+    Args:
+        session: reads.
+        made: the key of each, and where its range begins and ends.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    ranges = {key: bounds for key, *bounds in made}
+    found = session.rows(query("names_held"), {"keys": list(ranges)}, doing="looking at names of next partitions")
+    held = {}
+    for key, kind, bound in found:
+        if bound is not None and _bounds_of(bound) == ranges[key]:
+            continue
+        article, what = _HOLDERS[kind]
+        attached = ", or attach it if it was made to be this partition" if kind == TABLE and bound is None else ""
+        held[key] = (
+            f"the name {key} belongs to {article} {what}: ALTER {what.upper()} ... RENAME TO, or drop it{attached}"
+        )
+    return held
+
+
+def _bounds_of(bound: str) -> list[datetime | None]:
+    """Where a range begins and ends; two None where it is no plain one."""
+    found = _BOUND.fullmatch(bound)
+    try:
+        return [None if text is None else instant_of(text) for text in (found.groups() if found else (None, None))]
+    except ValueError:  # infinity, or another DateStyle
+        return [None, None]
 
 
 _NAMED = (rolling.partition_word(63),)
@@ -304,8 +339,9 @@ def _beginning(found: Closable, seconds: int) -> datetime | NoRoute:
 
 
 def template_of(
-    session: ReadSession, settings: PostgresqlSettings, kind: TemplateKind, table: str, to_space: str, seconds: int
-) -> StatementTemplate | NoRoute:
+    session: ReadSession, settings: PostgresqlSettings, kind: TemplateKind, table: str, to_space: str, seconds: int,
+    now: datetime,
+) -> StatementTemplate | NoRoute:  # fmt: skip
     """See ``FillsTemplates.template``.
 
     Raises:
@@ -319,7 +355,11 @@ def template_of(
     if found.why_not:
         return NoRoute(code="not_by_time", sentence=found.why_not)
     if kind is TemplateKind.NEXT_PARTITION:
-        return next_template(found, to_space, seconds, settings)
+        answer = next_template(found, to_space, seconds, settings)
+        if isinstance(answer, NoRoute):
+            return answer
+        held = _holders_of_next(session, found, answer, now)
+        return NoRoute(code="name_held", sentence="; ".join(held.values())) if held else answer
     return _aged_template(session, settings, found, to_space, seconds)
 
 
@@ -337,8 +377,17 @@ def routes_due(
     if found is None or found.why_not:
         return ()
     if template.kind is TemplateKind.NEXT_PARTITION:
-        return tuple(next_routes(found, template, now, settings))
+        held = _holders_of_next(session, found, template, now)
+        return tuple(each for each in next_routes(found, template, now, settings) if each.bundle.key not in held)
     return tuple(_aged_routes(session, settings, found, template, now))
+
+
+def _holders_of_next(
+    session: ReadSession, found: PartitionedTable, template: StatementTemplate, now: datetime
+) -> dict[str, str]:
+    """What has the names of partitions that are due: those behind them are made, each for itself."""
+    due = [made for made, _ in rolling.next_ranges(found, template, now)]
+    return find_holders(session, ((each.key, each.low, each.high) for each in due)) if due else {}
 
 
 def _aged_template(

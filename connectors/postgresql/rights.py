@@ -71,6 +71,26 @@ def refused_owner_remedy(relation: str, kind: str, role: str) -> Remedy:
     )
 
 
+def read_only_reason(session: ReadSession) -> str:
+    """Why sessions like this one cannot write, with what lets them, a clause; "" where they can.
+
+    As it was when the session began: a setting of the role or database counts for sessions that begin after it.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.rows(query("read_only"), doing="asking whether sessions can write")
+    standby, read_only, login, database = rows[0]
+    if standby:
+        return "the account that moves has reached a standby, which cannot write: give the primary as move_connection"
+    if read_only:
+        return (
+            f"sessions of {login} begin read-only (default_transaction_read_only): if it is to move, "
+            f"ALTER ROLE {login} IN DATABASE {database} SET default_transaction_read_only = off"
+        )
+    return ""
+
+
 _OWNER = 1  # number of the owner's rights in ``sql/split_may.sql``
 
 
@@ -102,9 +122,9 @@ def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
 
 
 def lacking_rights(session: ReadSession, route: Route, *, rebuilds: bool) -> str:
-    """What the session's login lacks for the steps of a plain move, a clause; "" where it lacks nothing.
+    """What the session's login lacks for the steps of a move, a clause; "" where it lacks nothing.
 
-    Of a split it says nothing: without its rights there is no such route, see ``refuse_rights``.
+    Of rights to split it says nothing: without them there is no such route, see ``refuse_rights``.
 
     Args:
         session: of that login.
@@ -114,6 +134,8 @@ def lacking_rights(session: ReadSession, route: Route, *, rebuilds: bool) -> str
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    if read_only := read_only_reason(session):
+        return read_only
     if not route.steps or route.steps[0].operation is not None:
         return ""
     values = {"ids": list(route.bundle.physical_ids), "space": route.to_space, "rebuilds": rebuilds}

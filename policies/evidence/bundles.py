@@ -119,6 +119,9 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     # like a copy, that wait made small busy indexes dearer to move than tables of ten times their size.
     reading = copying * _of_routes(situation, lead, 1.0, lambda found: found.copied_ratio)
     cost = move_cost_seconds(reading, situation.database, settings)
+    # Who comes up where partitions are born makes others leave for the next one, and pays for that copy too.
+    if situation.copies_caused is not None:
+        cost = cost * (1.0 + np.where(tier > 0, _highest(situation.copies_caused, rows, start), 0.0))
     cost = cost + _of_routes(situation, lead, 0.0, lambda found: found.seconds) * MICRO
     cooling = _highest(situation.cooling_seconds, rows, start)
     owed = np.full(len(units), np.inf) if situation.owed_seconds is None else situation.owed_seconds

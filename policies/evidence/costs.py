@@ -156,10 +156,11 @@ def _reads_together(rows: I64, situation: Situation) -> float:
 def around_seconds(route: Route, rows: Sequence[int], situation: Situation) -> float:
     """Seconds of a route's statements outside its transfers: their own, and the transactions whose end it waits for.
 
-    What is open now goes on for as long as it has been open, on average; so a wait for all of it lasts at most as long
-    as their ages together, of which the oldest has most. Where ages were not seen a transaction takes sessions at work
-    over transactions a second (Little's law); 0 where these are not counted. Whether one that uses the units is there
-    when the route waits for those: as many as look something up there.
+    What is open now goes on for as long as it has been open, on average; so a wait for all of it lasts as long as the
+    oldest of them has been open on average, and at most as long as their ages together where the oldest was not seen.
+    Where no ages were seen a transaction takes sessions at work over transactions a second (Little's law); 0 where
+    these are not counted. Whether one that uses the units is there when the route waits for those: as many as look
+    something up there; half of these waits of PostgreSQL are for writers alone.
     """
     own, work = STATEMENT_SECONDS * len(route.steps), situation.database
     if not work.transactions > 0 or not work.active >= 0:
@@ -167,8 +168,9 @@ def around_seconds(route: Route, rows: Sequence[int], situation: Situation) -> f
     lasts = work.active / work.transactions
     touched = _reads_together(np.array(rows, dtype=np.int64), situation) / BLOCKS_A_TOUCH
     users = min(1.0, touched * lasts)
-    every = work.open_ages if work.open_ages >= 0 else lasts  # NaN: not seen
-    one = every / work.active if work.open_ages >= 0 and work.active > 1 else every
+    together = work.open_ages if work.open_ages >= 0 else lasts  # NaN: not seen
+    every = work.oldest_open if work.oldest_open >= 0 else together
+    one = together / work.active if work.open_ages >= 0 and work.active > 1 else together
     return own + route.drains * every + route.drains_users * users * one
 
 

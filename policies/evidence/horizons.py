@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ class HorizonState:
     score: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # faded seconds saved a second, copies paid
     waited: float = 0.0  # seconds since the last judgement
     born: bool = False  # partitions were, since the last interval: who had which place in it is not known
+    since_birth: float = inf  # watched seconds since partitions were born last; inf: none was seen to be
+    between_births: float = inf  # from the last but one to the last time
 
     def __len__(self) -> int:
         return len(self.slot)
@@ -126,7 +129,7 @@ def watch_interval(
     placed = watched & state.in_series & (not state.born)
     _fade(state.place_means[at.hour], state.place_weight[at.hour], now, placed, days)
     came = state.came + np.where(watched, now * seconds, 0.0)
-    return replace(state, came=came, waited=state.waited + seconds, born=False)
+    return replace(state, came=came, waited=state.waited + seconds, born=False, since_birth=state.since_birth + seconds)
 
 
 def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, site: Site) -> HorizonState:
@@ -269,6 +272,8 @@ def with_births(state: HorizonState, seasons: SeasonState, series: Sequence[tupl
                 column = getattr(state, name)
                 column[:, new] = column[:, [newest]] * np.float32(LENT)
         state = replace(state, born=True)
+    if state.born and state.since_birth > 0:  # those of one interval are one birth
+        state = replace(state, since_birth=0.0, between_births=state.since_birth)
     return state
 
 
@@ -375,7 +380,8 @@ def horizon_arrays(state: HorizonState) -> dict[str, NDArray[Any]]:
     """The state as named arrays, for storing."""
     return {
         **{name: getattr(state, name) for name in ("slot", *_COLUMNS)},
-        "scores": np.array((state.score, state.spent)), "waited": np.array([state.waited]),
+        "scores": np.array((state.score, state.spent)),
+        "waited": np.array([state.waited, state.since_birth, state.between_births]),
     }  # fmt: skip
 
 
@@ -403,7 +409,9 @@ def horizons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HorizonState:
         raise ValueError(f"stored horizons of {count} units have shapes {', '.join(wrong)}")
     columns: dict[str, Any] = {name: arrays[name].copy() for name in ("slot", *_COLUMNS)}
     score, spent = arrays["scores"].copy()
-    return HorizonState(**columns, score=score, spent=spent, waited=float(arrays["waited"][0]))
+    waited, *births = arrays["waited"].tolist()
+    since, between = births or (inf, inf)  # older versions kept neither
+    return HorizonState(**columns, score=score, spent=spent, waited=waited, since_birth=since, between_births=between)
 
 
 def _with_places(arrays: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:

@@ -119,6 +119,7 @@ class Situation:
     pin: I8  # (n,) Pin
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     owed_seconds: F64 | None = None  # (n,) during it, what who takes its room has to pay besides; inf: it may not leave
+    copies_caused: F64 | None = None  # (n,) copies of as many bytes that its coming up causes; None: of no unit
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
     turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; see ``capacity.turned_over``
@@ -153,6 +154,7 @@ class Situation:
             pin=self.pin[rows],
             cooling_seconds=self.cooling_seconds[rows],
             owed_seconds=None if self.owed_seconds is None else self.owed_seconds[rows],
+            copies_caused=None if self.copies_caused is None else self.copies_caused[rows],
             whole=None if self.whole is None else self.whole[rows],
             growth=None if self.growth is None else self.growth[rows],
             growth_rate=None if self.growth_rate is None else self.growth_rate[rows],

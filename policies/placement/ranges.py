@@ -120,6 +120,7 @@ def with_splits(situation: Situation, splits: Sequence[Split], borne: float = 1.
         pin=_append_rows(situation.pin, rows),
         cooling_seconds=_append_rows(situation.cooling_seconds, rows),
         owed_seconds=_append_rows(situation.owed_seconds, rows),
+        copies_caused=_append_rows(situation.copies_caused, rows),
         whole=None if situation.whole is None else np.append(situation.whole, np.full(len(rows), NO_WIDE, np.int32)),
         growth=_append_rows(situation.growth, rows),
         growth_rate=_append_rows(situation.growth_rate, rows),

@@ -16,6 +16,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
 from agent.planning.decisions import drop_old_decisions
+from agent.planning.full_spaces import note_full
 from tests.cli.site import Site
 
 
@@ -46,6 +47,15 @@ def test_doctor_is_content(site: Site) -> None:
     document = site.good("doctor", "--json").document
     assert document["ok"] is True
     assert {"ledger_path", "connection", "room"} <= {f["code"] for f in document["databases"][0]["findings"]}
+
+
+def test_a_person_says_that_a_full_space_has_room(site: Site) -> None:
+    """Of one that a move has found full, and once."""
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        note_full(ledger, "shop", "ssd", move=1, needed=1, free=None, now=datetime.now(UTC))
+    assert "no move has found hdd full" in site.run("doctor", "--has-room", "hdd").err
+    assert "ssd counts as having room" in site.good("doctor", "--has-room", "ssd").out
+    assert site.run("doctor", "--has-room", "ssd").code == 6
 
 
 def test_nothing_is_known_before_the_first_run(site: Site) -> None:

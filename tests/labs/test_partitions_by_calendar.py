@@ -208,15 +208,66 @@ def test_why_nothing_comes_under_a_template(
         dba.execute(f"CREATE TABLE others PARTITION OF {table} DEFAULT".encode())
         act(watch, jobs)
         assert "default partition" in site.hotplace("rules", "show", "1", "--json").document["unserved"]
-        assert "nothing comes under its template: " in site.hotplace("rules", "show", "1").out
+        assert "held up: " in site.hotplace("rules", "show", "1").out
         (notice,) = notices(watch, ledger)
-        assert "nothing comes under standing rule 1: " in notice
+        assert "standing rule 1 is held up: " in notice
         dba.execute("DROP TABLE others")
         act(watch, jobs)
         assert not notices(watch, ledger)
         for number in ("1", "2"):  # all partitions have aged: nothing is wrong with that
             assert site.hotplace("rules", "show", number, "--json").document["unserved"] is None
         ledger.rules.close(1, who="carl", origin="test", reason="")
+
+
+HOLDERS = {
+    "a type": "CREATE TYPE {} AS ENUM ('a')",
+    "a table": "CREATE TABLE {} (id int) TABLESPACE fast",  # where the partition is to be: not it for that
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_a_name_that_something_else_has_is_told_and_costs_no_allowance(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str, holder: str
+) -> None:
+    """What has it and what to do; partitions after it are made; once the name is free, this one comes."""
+    site = a_site(tmp_path, cluster, dba)
+    name = f'"Odd 100%"."Orders_{day(1, "%Y_%m_%d")}"'
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 2), 2)
+        dba.execute(HOLDERS[holder].format(name).encode())
+        assert [row.state for row in act(watch, jobs)] == [MoveState.PLACED]  # the day after tomorrow
+        for _ in range(2):
+            assert act(watch, jobs) == []
+        assert ledger.rules.row(1).used_today == 1
+        (notice,) = notices(watch, ledger)
+        said = f"the name {name} belongs to {holder}"
+        assert said in notice
+        assert "RENAME TO" in notice
+        assert said in site.hotplace("rules", "show", "1").out
+        kind = holder.split()[-1].upper()
+        dba.execute(f"ALTER {kind} {name} RENAME TO something_else".encode())
+        assert [row.state for row in act(watch, jobs)] == [MoveState.PLACED]
+        jobs.plan(watch)
+        assert not notices(watch, ledger)
+    assert homes(dba) == dict.fromkeys((-2, -1, 0, 1, 2), "fast")
+
+
+def test_a_name_that_is_given_away_after_the_approval_is_named(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str
+) -> None:
+    """A table of that name in the same space is not the partition, which is neither done nor moved by others."""
+    site = a_site(tmp_path, cluster, dba)
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 1), 9)
+        watch.sample()
+        watch.sample()
+        jobs.plan(watch)
+        name = f'"Odd 100%"."Orders_{day(1, "%Y_%m_%d")}"'
+        dba.execute(f"CREATE TABLE {name} (id int) TABLESPACE fast".encode())
+        (row,) = watch.act()
+        assert row.state is MoveState.SKIPPED
+        assert f"the name {name} belongs to a table" in row.reason
+        assert ledger.moves.steps(row.id) == []
 
 
 def notices(watch: Watch, ledger: Ledger) -> list[str]:

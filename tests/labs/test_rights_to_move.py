@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from connectors.kit.contract import PrivilegeMissing
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.cli.site import Site
@@ -16,6 +18,7 @@ from tests.labs.postgresql import Cluster
 
 OWNER = "the rights of the owner shop_owner"
 SPACE = "CREATE on tablespace fast"
+READ_ONLY = "sessions of shop_mover begin read-only (default_transaction_read_only)"
 
 
 @pytest.fixture
@@ -82,5 +85,26 @@ def test_the_plan_leaves_it_to_a_person(
     assert "psql -X -f" in path.read_text(encoding="utf-8")
     with cluster.session(dbname) as dba:
         dba.execute("GRANT shop_owner TO shop_mover; GRANT CREATE ON TABLESPACE fast TO shop_mover")
+        dba.execute("ALTER ROLE shop_mover SET default_transaction_read_only = on")
+    moves = site.good("plan", "--observe", "0.3", "--json").document["moves"]
+    assert {move["by_hand"]["because"].partition(": ")[0] for move in moves} == {READ_ONLY}
+    with cluster.session(dbname) as dba:
+        dba.execute("ALTER ROLE shop_mover RESET default_transaction_read_only")
     moves = site.good("plan", "--observe", "0.3", "--json").document["moves"]
     assert [move["by_hand"] for move in moves if move["unit"] == "public.thing"] == [None]
+
+
+def test_nothing_is_sent_once_the_account_can_only_read(
+    cluster: Cluster, dbname: str, mover: PostgresqlConnector
+) -> None:
+    """After the approval, of the database too: a rebuild would run, and the table of its index would stay."""
+    with cluster.session(dbname) as dba:
+        dba.execute("GRANT shop_owner TO shop_mover; GRANT CREATE ON TABLESPACE fast TO shop_mover")
+        routes = [route_to(mover, key, "fast") for key in ("public.thing_pk", "public.thing")]
+        dba.execute(f"ALTER DATABASE {dbname} SET default_transaction_read_only = on".encode())
+        for route in routes:
+            with pytest.raises(PrivilegeMissing, match=re.escape(f"nothing was sent: {READ_ONLY}")):
+                run(mover, route)
+            assert mover.inspect(route).home is Home.SOURCE
+        dba.execute(f"ALTER DATABASE {dbname} RESET default_transaction_read_only".encode())
+        run(mover, routes[0])

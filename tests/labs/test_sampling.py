@@ -241,6 +241,7 @@ def test_read_times_are_left_out_when_nobody_measures_them(
         "processors_seconds",
         "others_processor_seconds",
         "open_ages_seconds",
+        "oldest_open_seconds",
     }
 
 
@@ -329,7 +330,7 @@ def test_sessions_are_seen_by_kind(dbname: str, connector: PostgresqlConnector, 
         connector.sample()
         session_seen = difference(connector.sample(), connector.sample(), longest_seconds=60.0)
         assert isinstance(session_seen, Interval)
-        assert 0.1 <= session_seen.database_rates().open_ages <= 10.0
+        assert 0.1 <= session_seen.database_rates().oldest_open <= session_seen.database_rates().open_ages <= 10.0
         assert "readers_seconds" not in connector.sample().database
 
 

@@ -14,7 +14,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistorySettings, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import MoveState
-from agent.planning.full_spaces import note_full, with_full_spaces
+from agent.planning.full_spaces import forget_full, note_full, with_full_spaces
 from agent.service.jobs import Jobs
 from agent.service.watch import Watch
 from connectors.kit.contract import LockNotObtained
@@ -211,6 +211,23 @@ def test_a_full_space_that_got_more_room_is_tried_again(site: Site, monkeypatch:
             return bool(found[0].lost)
 
         assert (lost(5999), lost(6000), lost(None)) == (True, False, True)
+        # Bytes were short: as soon as they would do, nothing else has to be believed.
+        note_full(ledger, "sim", "hdd", move=1, needed=1000, free=400, now=site.clock.now())
+        assert (lost(999), lost(1000)) == (True, False)
+
+
+def test_a_full_space_is_tried_again_once_a_person_says_that_it_has_room(site: Site) -> None:
+    """Inodes or a quota: no bytes show it. Of another space, or one that was never found full, it cannot be said."""
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        note_full(ledger, "sim", "hdd", move=1, needed=1000, free=5000, now=site.clock.now())
+        space = Space(name="hdd", path="", used_bytes=0, free_bytes=5000, capacity_bytes=None)
+        (found,) = with_full_spaces((space,), ledger, watch.database, site.clock.now())
+        assert "hotplace doctor --has-room hdd" in found.lost
+        assert not forget_full(ledger, "sim", "ssd")
+        assert forget_full(ledger, "sim", "hdd")
+        assert with_full_spaces((space,), ledger, watch.database, site.clock.now()) == (space,)
+        assert not forget_full(ledger, "sim", "hdd")
 
 
 def test_plans_leave_room_for_what_a_person_is_to_bring(tmp_path: Path) -> None:

@@ -94,7 +94,12 @@ def test_ages_of_open_transactions_are_their_mean_over_time() -> None:
     """None, then one of four seconds and a batch of sixteen, ten seconds apart; nobody connected says nothing."""
     ages = OpenAges()
     assert ages.total([], 0.0) == {}
-    seen = [KindLook.of_row((kind, 1.0, 0.0, 1.0, age, *[0.0] * 6)) for kind, age in (("shop", 4.0), ("batch", 16.0))]
-    idle = [replace(each, inside=0.0, inside_seconds=0.0) for each in seen]
+    seen = [
+        KindLook.of_row((kind, 1.0, 0.0, 1.0, age, *[0.0] * 6, age)) for kind, age in (("shop", 4.0), ("batch", 16.0))
+    ]
+    idle = [replace(each, inside=0.0, inside_seconds=0.0, oldest_seconds=0.0) for each in seen]
     totals = [ages.total(looks, at) for looks, at in ((idle, 0.0), (seen, 10.0), (seen, 20.0))]
     assert [each["open_ages_seconds"] for each in totals] == [0.0, 100.0, 300.0]
+    assert [each["oldest_open_seconds"] for each in totals] == [0.0, 80.0, 240.0]
+    recorded = KindLook.of_row(("shop", 1.0, 0.0, 1.0, 4.0, *[0.0] * 6))  # by an earlier version
+    assert set(OpenAges().total([recorded], 0.0)) == {"open_ages_seconds"}

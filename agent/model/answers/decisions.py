@@ -262,7 +262,7 @@ class RuleExplained(RuleShown):
 
     waiting: tuple[ProposalUncovered, ...]
     unserved: str | None
-    """Why nothing comes under its template."""
+    """What holds up what is due under its template, all of it or a part."""
 
 
 @answer

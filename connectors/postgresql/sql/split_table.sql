@@ -158,7 +158,10 @@ SELECT jsonb_build_object(
                                       d.stats_reset, pg_postmaster_start_time())))::float8
                              FROM pg_catalog.pg_stat_all_tables AS i, pg_catalog.pg_stat_database AS d
                             WHERE i.relid = t.oid AND d.datname = current_database()),
+    -- A table may not have the name of a type either.
     'taken', ARRAY(SELECT c.relname FROM pg_catalog.pg_class AS c WHERE c.relnamespace = t.relnamespace
-                      AND c.relname ~ '_p[0-9]+$' ORDER BY 1)
+                      AND c.relname ~ '_p[0-9]+$'
+                   UNION SELECT y.typname FROM pg_catalog.pg_type AS y WHERE y.typnamespace = t.relnamespace
+                      AND y.typname ~ '_p[0-9]+$' ORDER BY 1)
 ) AS facts
   FROM t

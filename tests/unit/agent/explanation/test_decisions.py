@@ -26,7 +26,9 @@ def test_every_verdict_comes_out_again(case: Case) -> None:
     heat = replace(situation.heat, error=np.full(count, 0.25), expected=np.full(count, np.nan))
     limited = replace(situation.tiers[0], limits=TierLimits(io_per_second=1e6, raid=5, gib_year=2.5))
     log = RoleFigures(role=Role.LOG, name="wal", writes=7.0)
-    situation = replace(situation, heat=heat, tiers=(limited, *situation.tiers[1:]), roles=(log,))
+    situation = replace(
+        situation, heat=heat, tiers=(limited, *situation.tiers[1:]), roles=(log,), copies_caused=np.full(count, 0.5)
+    )
     stored = decode_arrays(encode_arrays(decision_arrays(situation, case.settings)))
     again, same_settings = decision_from_arrays(stored)
     assert same_settings == case.settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -132,20 +133,21 @@ def test_what_waits_for_transactions_waits_as_long_as_one_lasts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ages", "active", "every", "one"),
+    ("ages", "oldest", "active", "every", "one"),
     [
-        (0.0, 8.0, 0.0, 0.0),  # nothing was open when it was looked at
-        (300.0, 8.0, 300.0, 300.0 / 8),  # a report among short ones: what waits for all waits for the report
-        (0.04, 0.1, 0.04, 0.04),  # one time in ten one is there
+        (0.0, math.nan, 8.0, 0.0, 0.0),  # nothing was open when it was looked at
+        (300.0, math.nan, 8.0, 300.0, 300.0 / 8),  # a report among short ones: what waits for all waits for the report
+        (24.0, 8.2, 8.0, 8.2, 3.0),  # eight alike: not for one after the other, but for the last
+        (0.04, 0.04, 0.1, 0.04, 0.04),  # one time in ten one is there
     ],
 )
 def test_ages_of_transactions_that_were_seen_are_what_is_waited_for(
-    ages: float, active: float, every: float, one: float
+    ages: float, oldest: float, active: float, every: float, one: float
 ) -> None:
     """A transaction that is found half over lasts as long again, whatever the mean of all of them."""
     units = (Unit(key="t", size=10 * MIB, logical=9e9),)
     seen = site(*units)
-    seen = replace(seen, database=replace(seen.database, open_ages=ages, active=active))
+    seen = replace(seen, database=replace(seen.database, open_ages=ages, oldest_open=oldest, active=active))
     taken = around_seconds(replace(route(drains=1), drains_users=4), [0], seen)
     touched = min(1.0, 9e9 * active / seen.database.transactions)
     assert taken == pytest.approx(STATEMENT_SECONDS + every + 4 * touched * one)

@@ -9,6 +9,7 @@ from connectors.model.observation import SIGNALS, DatabaseDemand, Signal
 from policies.evidence.prices import (
     ceiling_ratio,
     cool_down_left,
+    copies_caused,
     copy_seconds,
     may_return,
     move_cost_seconds,
@@ -124,6 +125,19 @@ def test_where_partitions_are_born_what_has_paid_may_make_room_and_only_they_com
     owed = [owed_seconds(earned, came_up, each, size, DatabaseDemand(active=5.0), SETTINGS) for each in (series, none)]
     assert [each.tolist() for each in owed] == [[100.0, 500.0, 0.0, np.inf, np.inf], [np.inf] * 5]
     assert [may_return(gave_way, each).tolist() for each in (series, none)] == [series.tolist(), gave_way.tolist()]
+
+
+def test_room_that_the_next_birth_wants_back_costs_the_copy_of_who_leaves() -> None:
+    """Series hold three quarters of the fastest tier: so much of a copy if born daily, next to none if monthly."""
+    series, came_up = np.array([True, True, False, False]), np.array([True, False, True, False])
+    size, hours = np.array([3, 9, 1, 1], dtype=np.int64), (6.0, 24.0, 30 * 24.0, np.inf)
+    caused = [copies_caused(series, came_up, size, each * 3600.0) for each in hours]
+    ratios = [0.75, 0.75, 0.025, 0.0]
+    assert [None if each is None else each.tolist() for each in caused] == [[0.0, 0.0, each, each] for each in ratios]
+    assert copies_caused(series & False, came_up, size, 24 * 3600.0) is None
+    empty = copies_caused(series, came_up & False, size, 24 * 3600.0)
+    assert empty is not None
+    assert not empty.any()
 
 
 def test_what_came_up_also_pays_for_a_way_back_in_a_dear_hour() -> None:

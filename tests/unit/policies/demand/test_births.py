@@ -118,6 +118,19 @@ def test_without_births_nothing_is_weighed_by_places() -> None:
     assert state.in_series.any()
 
 
+def test_how_often_partitions_are_born_is_known_after_the_second_birth() -> None:
+    """A day; several of one interval count once; what older versions stored knows no birth."""
+    found = [lived(newest_is_hot, days)[0].between_births for days in (1, 2, 3)]
+    assert found == [np.inf, 24 * HOUR, 24 * HOUR]
+    state, cells, series = lived(newest_is_hot)
+    again = with_births(state, cells, [(np.append(series[1:], series[-1] + 1), 1)])
+    assert (again.between_births, again.since_birth) == (24 * HOUR, 0.0)
+    arrays = horizon_arrays(again)
+    older = {**arrays, "waited": arrays["waited"][:1]}
+    kept = [horizons_from_arrays(each) for each in (arrays, older)]
+    assert [(each.since_birth, each.between_births) for each in kept] == [(0.0, 24 * HOUR), (np.inf, np.inf)]
+
+
 def test_what_older_versions_stored_knows_no_places() -> None:
     """It is read all the same, with the scores that it has; what is stored now comes back whole."""
     state, _, _ = lived(newest_is_hot)

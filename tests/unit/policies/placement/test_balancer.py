@@ -9,6 +9,8 @@ import pytest
 
 from connectors.model.moves import UnitKind
 from connectors.model.observation import DatabaseDemand
+from policies.evidence.bundles import bundles_of
+from policies.evidence.prices import copies_caused
 from policies.model.moves import MoveReason
 from policies.model.plan import Plan, Verdict
 from policies.model.settings import Pin, PolicySettings, TierLimits
@@ -372,6 +374,25 @@ def test_who_came_lately_makes_room_for_who_pays_for_both_copies() -> None:
     for stays in (replace(old, owed=np.inf), replace(old, pin=Pin.MUST)):
         assert relocations(planned([stays, Unit(key="new", size=50, sync=2 * paid)], site, settings)) == []
     assert relocations(planned([old], site, settings)) == []
+
+
+@pytest.mark.parametrize(("days", "comes"), [(1.0, ["part"]), (30.0, ["part", "other"]), (np.inf, ["part", "other"])])
+def test_who_takes_the_room_of_the_next_partition_pays_for_its_copy_too(days: float, comes: list[str]) -> None:
+    """A tenth more than both copies: too little next to daily births, enough next to monthly ones.
+
+    A partition of the series itself pays for its own copies, and what is there already for nothing more.
+    """
+    settings = replace(BARE, horizon_seconds=12 * 3600.0, copy_bytes_per_second=1.0)
+    paid = 1.1 * 100 / (0.0055 - 0.0002) / 3600 / 12  # two copies of 50 s in 12 hours
+    units = [Unit(key="part", size=50, sync=paid), Unit(key="other", size=50, sync=paid)]
+    there = [Unit(key=key, space="fast", size=50) for key in ("newest", "there")]
+    situation = room(200, 50).situation([*units, *there])
+    series, came_up = np.array([True, False, True, False]), np.array([False, False, True, True])
+    caused = copies_caused(series, came_up, situation.units.size_bytes, days * 24 * 3600.0)
+    plan = make_plan(replace(situation, copies_caused=caused), settings)
+    assert sorted(move.key for move in plan.moves) == sorted(comes)
+    costs = bundles_of(replace(situation, copies_caused=np.ones(4)), settings).cost
+    assert (costs / bundles_of(situation, settings).cost).tolist() == [2.0, 2.0, 1.0, 1.0]
 
 
 @over("sync", [0.1, 1.0, 50.0, 5000.0])
