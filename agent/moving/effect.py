@@ -5,12 +5,10 @@
 ``estimate`` measures the effect, corrected for how the work changed. An operation is a read, priced by what it takes on
 the tier where its unit was before the moves. More reads per transaction, another mix, or more transactions therefore
 change the price of an interval and not the wait per operation. How that wait depends on load, mix and hour is fitted to
-the time before the moves (``usual_wait``) and continued into the time after. Read times of units that stayed fall with
-those of the device that a good move relieves, so help is judged without them. Harm is judged both ways: by itself, and
-beside them (``control``), which takes away the noise that all reads of a device share.
-
-``Effect`` takes its certainty from a block bootstrap over time (Kuensch 1989). Runs of intervals are drawn from before
-the moves, so that noise which lasts for minutes counts as long as it lasts.
+both times, with a change between them (``usual_wait``). Read times of units that stayed fall with those of the device
+that a good move relieves, so help is judged without them. Harm is judged both ways: by itself, and beside them
+(``control``), which takes away the noise that all reads of a device share. How long noise lasts, and so how sure the
+change is, follows from days before (``lasting_noise``).
 
 ``verdict_of`` judges an effect. ``look_seconds`` says when to look: after the settle time, and then whenever as much
 again has been measured.
@@ -25,8 +23,8 @@ import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
 from agent.moving.control import Control
-from agent.moving.lasting_noise import LEAST_TIMES, LEAST_TIMES_AFTER, LastingNoise, lasting_noise
-from agent.moving.usual_wait import DrawnWaits, Evidence, UsualWait, runs
+from agent.moving.lasting_noise import LEAST_INTERVALS, LEAST_TIMES
+from agent.moving.usual_wait import Evidence, change_between
 from connectors.model.observation import F64, Bools
 
 POINTS = 4097
@@ -63,14 +61,11 @@ def _shares(freedom: float) -> tuple[F64, F64]:
     return angles, np.concatenate(([0.0], np.cumsum(np.cos(middles) ** (freedom - 1.0))))
 
 
-DRAWS = 200
 LEAST_BEFORE, LEAST_AFTER = 6, 3  # intervals
-MOST_INTERVALS, LEAST_MERGED = 360, 5  # neighbours are merged where there are more before, if as many remain after
-LEAST_BLOCK = 4  # intervals
-BLOCKS = 24  # that the time before is cut into at least, where blocks as long as the time after are too few
 LEAST_ERROR = 0.005  # of the logarithm: no two times are alike
-CERTAINTY = 0.90  # share of effects that the interval is to hold
+UNLIKE = 0.05  # of the change itself: it is not the same at each load
 KNOWN_LOAD = 0.1  # more than was ever seen before is no new load
+CERTAINTY = 0.90  # share of effects that the interval is to hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +81,9 @@ class Effect:
     outside: float  # share of the work after that was done at loads not seen before
     hours_known: bool  # whether the same hours of the day were seen before
     times: float = math.inf  # that noise as long as it lasts was seen before; inf: that was not looked at
-    times_after: float = math.inf  # and after
     seconds_after: float = math.inf  # that were measured after; inf: that was not looked at
-    greatest_rise: float = 0.0  # of the logarithm, over as long a time without a move
     beside: Effect | None = None  # beyond what reads of what did not move show as well; None: not known
-    half: Effect | None = None  # over the first half of the time after, where the whole would be harm by itself
+    later: float = math.inf  # the same logarithm by the second half of the time after; inf: that was not looked at
 
     @property
     def change(self) -> float:
@@ -110,107 +103,62 @@ class Effect:
         return replace(self, **own, beside=beside)
 
 
-def effect_of(
-    before: Evidence, after: Evidence, history: Evidence, seed: int, control: Control | None = None
-) -> Effect | None:
+def effect_of(before: Evidence, after: Evidence, control: Control | None = None) -> Effect | None:
     """The effect of moves as outcomes judge it; None where either time has too few intervals with reads.
 
     Args:
-        before: the intervals before the first move.
+        before: the intervals of days before the first move.
         after: those after settling.
-        history: of the days before, for how long noise lasts.
-        seed: of the draws; the same gives the same interval.
         control: of what did not move; None: not known.
 
     The control has noise of its own, by which the fit takes less of it away than there is; taken away as a whole it may
     be too much. Of both effects the lesser counts.
     """
-    noise = lasting_noise(history)
-    effect = estimate(before, after, seed, noise, may_hurt=noise is not None)
-    if effect is None:
-        return None
+    effect = estimate(before, after)
+    if effect is None or effect.log_change <= 0:
+        return effect
     if control is not None:
-        was, now, days = (control.beside(each) for each in (before, after, history))
-        beside = (
-            _estimate_amid(was, now, days, seed),
-            _estimate_amid(was.without_control(), now.without_control(), days.without_control(), seed),
-        )
-        found = [each for each in beside if each is not None]
-        if len(found) == len(beside):
-            return replace(effect, beside=min(found, key=lambda each: each.log_change))
+        was, now = control.beside(before), control.beside(after)
+        beside = estimate(was, now)
+        if beside is not None and beside.change >= LEAST_CHANGE:
+            least = estimate(was.without_control(), now.without_control())
+            beside = None if least is None else min(beside, least, key=lambda each: each.log_change)
+        if beside is not None:
+            return replace(effect, beside=beside)
     if not _is_harm(effect, last=True):
         return effect
-    return replace(effect, half=estimate(before, after.rows(slice(len(after) // 2)), seed, noise))
+    later = estimate(before, after.rows(slice(len(after) // 2, None)))
+    return effect if later is None else replace(effect, later=later.log_change)
 
 
-def _estimate_amid(before: Evidence, after: Evidence, history: Evidence, seed: int) -> Effect | None:
-    noise = lasting_noise(history)
-    return None if noise is None else estimate(before, after, seed, noise)
-
-
-def estimate(
-    before: Evidence, after: Evidence, seed: int, noise: LastingNoise | None = None, *, may_hurt: bool = True
-) -> Effect | None:
-    """The effect of moves between two times; None where either has too few intervals with reads.
-
-    Args:
-        before: the intervals before the first move.
-        after: those after settling.
-        seed: of the draws; the same gives the same interval.
-        noise: of the days before; None: not known, what ``before`` shows of it counts alone.
-        may_hurt: False: too little was seen before to know how long noise lasts, so that no rise is called harm.
-    """
-    effect = _estimate(before, after, seed)
-    if effect is None or noise is None:
-        return effect if effect is None or may_hurt else replace(effect, times=0.0)
-    was, now = float(before.seconds.sum()), float(after.seconds.sum())
-    return replace(
-        effect,
-        error=max(effect.error, math.hypot(noise.error_over(was), noise.error_over(now))),
-        freedom=max(1.0, min(effect.freedom, noise.times - 1.0)),
-        times=noise.times,
-        times_after=now / noise.lasts_seconds,
-        seconds_after=now,
-        greatest_rise=noise.greatest_rise(now),
-    )
-
-
-def _estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
+def estimate(before: Evidence, after: Evidence) -> Effect | None:
+    """The effect of moves between two times; None where either has too few intervals with reads."""
     before, after = before.with_reads(), after.with_reads()
     if len(before) < LEAST_BEFORE or len(after) < LEAST_AFTER:
         return None
-    seen = len(before), len(after)
-    merged = max(1, min(len(before) // MOST_INTERVALS, len(after) // LEAST_MERGED))
-    before, after = before.merge(merged), after.merge(merged)
-    block = _block(len(before), len(after))
-    usual = UsualWait(before, block)
-    waits = usual.draw(seed, DRAWS)
-    effect = _effect_over(waits, before, after, block)
-    beyond = _beyond(before, after)
+    effect, beyond = _effect_between(before, after), _beyond(before, after)
     known = after.rows(~beyond)
     if beyond.any() and len(known) >= LEAST_AFTER:
-        effect = _at_known_loads(effect, _effect_over(waits, before, known, block))
+        effect = _at_known_loads(effect, _effect_between(before, known))
     outside = float(after.expected[beyond].sum() / after.expected.sum())
-    return replace(effect, before=seen[0], after=seen[1], outside=outside)
+    return replace(effect, after=len(after), seconds_after=float(after.seconds.sum()), outside=outside)
 
 
-def _effect_over(waits: DrawnWaits, before: Evidence, after: Evidence, block: int) -> Effect:
-    """The effect by some of the intervals after the moves."""
-    usual = waits.usual
-    drawn = waits.changes(after, after.load)
-    near = waits.changes(after, usual.seen_load(after))
-    centre, further = _with_feedback(float(drawn.mean()), float(near.mean()))
-    drawn = near if further else drawn
-    noise = max(_window_error(usual, before, len(after), block), _own_error(usual, after, block))
+def _effect_between(before: Evidence, after: Evidence) -> Effect:
+    found = change_between(before, after)
+    change, further = _with_feedback(found.whole[0], found.near[0])
+    error = found.near[1] if further else found.whole[1]
+    seen = float(before.seconds.sum())
     return Effect(
-        log_change=centre,
+        log_change=change,
         further=further,
-        error=math.hypot(float(drawn.std()), noise, LEAST_ERROR),
-        freedom=max(1.0, len(before) / block - 1),
+        error=math.hypot(error, LEAST_ERROR, UNLIKE * change),
+        freedom=found.freedom,
         before=len(before),
         after=len(after),
         outside=0.0,
-        hours_known=usual.knows_hours,
+        hours_known=found.hours_known,
+        times=seen / found.lasts_seconds if len(before) >= LEAST_INTERVALS else 0.0,
     )
 
 
@@ -225,6 +173,13 @@ def _at_known_loads(whole: Effect, known: Effect) -> Effect:
     change, of_whole = known.log_change, whole.log_change
     more = of_whole - change if change * of_whole > 0 and abs(of_whole) > abs(change) else 0.0
     return replace(known, further=max(known.further, more, key=abs))
+
+
+def _beyond(before: Evidence, after: Evidence) -> Bools:
+    """Which intervals after had a load that was not seen before. Shape ``(n,)``."""
+    return np.asarray(
+        (after.load > (1 + KNOWN_LOAD) * before.load.max()) | (after.load < (1 - KNOWN_LOAD) * before.load.min())
+    )
 
 
 def _with_feedback(change: float, near: float) -> tuple[float, float]:
@@ -242,50 +197,17 @@ def _with_feedback(change: float, near: float) -> tuple[float, float]:
     return (near, change - near) if same_way else (change, 0.0)
 
 
-def _window_error(usual: UsualWait, before: Evidence, length: int, block: int) -> float:
-    """Standard error of the mean over that many intervals, by how runs of them scattered before."""
-    ratio = np.log(runs(before.waited, block) / runs(usual.expect(before), block))
-    scatter = float(np.std(ratio)) * math.sqrt(len(before) / max(1, len(before) - block))
-    return scatter * math.sqrt(min(1.0, block / length))
-
-
-def _own_error(usual: UsualWait, after: Evidence, block: int) -> float:
-    """Standard error of the mean after the moves by its own scatter, for what has become noisier."""
-    short = max(1, min(block, len(after) // 3))
-    ratio = np.log(runs(after.waited, short) / runs(usual.expect(after), short))
-    return float(np.std(ratio)) * math.sqrt(short / len(after))
-
-
-def _beyond(before: Evidence, after: Evidence) -> Bools:
-    """Which intervals after had a load that was not seen before. Shape ``(n,)``."""
-    return np.asarray(
-        (after.load > (1 + KNOWN_LOAD) * before.load.max()) | (after.load < (1 - KNOWN_LOAD) * before.load.min())
-    )
-
-
-def _block(before: int, after: int) -> int:
-    """Intervals of a block: as many as are measured after, unless the time before holds too few of such."""
-    return max(1, min(after, max(LEAST_BLOCK, before // BLOCKS), before // 3))
-
-
 LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
 # Of the interval that must lie on one side of no change: a wrong "hurt" takes back a good move. Each look may be
 # wrong, and 1 % over all of them is promised: 0.1 % on a side at each, and 1 % at the last, which few moves reach: most
 # have been called by then.
-SURE, LAST_SURE = 0.998, 0.98
-MANY_TIMES = 50  # as long as noise lasts, that the last look may be less sure about
+SURE, LAST_SURE, LAST_SURE_OF_ONE_DAY = 0.998, 0.98, 0.99
 NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.99  # what an interval of this certainty must lie within to count as neutral
-# A control is a second test of the same moves, and each gets half of the chance to be wrong.
-SURE_OF_TWO = 0.999
-# A rise must be so many times the greatest without a move: of noise that lasts for hours few spells were seen, and
-# where these happened to be small, so are its length and error that were estimated from them.
-PLACEBO = 2.0
-# Where no control is known, harm must be there in the first half of the time after as well: moves hurt from the start,
-# a neighbour comes when it comes.
-HALF_SURE = 0.99
-# And it must have lasted longer than a backup, a scrub or a neighbour's load usually does: what comes once a week was
-# not in the days before. What is worse by more than these usually bring is said at once.
-ALONE_SECONDS = 8 * 3600.0
+# A control is a second test of the same moves, and with it harm shows at an early look: it may be wrong less often.
+SURE_OF_TWO = 0.9998
+# Where no control is known harm must have lasted longer than a backup, a scrub or a neighbour's load usually does: what
+# comes once a week was not in the days before. What is worse by more than these usually bring is said at once.
+ALONE_SECONDS, BESIDE_SECONDS = 16 * 3600.0, 3600.0
 MUCH = 0.5
 # Of a rise, what must go beyond the control's: the control may be slowed down by less than the rest, since some of its
 # reads are served elsewhere, and then a part of a neighbour's load looks like harm.
@@ -295,11 +217,10 @@ LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, whi
 
 def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
     """Helped, neutral, hurt, or that what was measured allows either; ``last``: no more will be measured."""
-    # Where noise lasts for hours, the time after holds few spells of it, and their error is known from few as well.
-    low, high = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else SURE)
+    low, high = effect.ends(LAST_SURE if last else SURE)
     if high < 0 and effect.change <= -LEAST_CHANGE:
         return OutcomeVerdict.HELPED
-    if _is_harm(effect, last=last) or is_harm_beside(effect):
+    if _is_harm(effect, last=last) or is_harm_beside(effect, last=last):
         return OutcomeVerdict.HURT
     low, high = effect.ends(NEUTRAL_SURE)
     within = low > -NEUTRAL_CHANGE and high < NEUTRAL_CHANGE
@@ -312,26 +233,35 @@ def _is_harm(effect: Effect, *, last: bool) -> bool:
         # A neighbour whose load comes and goes is no noise of a steady kind: of three days, four or five of its spells
         # are known, and a time with two more looks like harm. Statements that read nothing of what moved have the same.
         return False
-    if effect.half is not None and effect.half.ends(HALF_SURE)[0] <= 0:
+    if math.expm1(effect.later) < LEAST_CHANGE:
         return False
-    alone = effect.beside is None and effect.seconds_after < ALONE_SECONDS and not last
-    if alone and effect.ends(SURE)[0] < MUCH:
+    lasted = effect.seconds_after >= (ALONE_SECONDS if effect.beside is None else BESIDE_SECONDS)
+    if not (lasted or last or _is_much(effect)):
         return False
     each = SURE if effect.beside is None else SURE_OF_TWO
-    low, _ = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else each)
-    return low > 0 and effect.change >= LEAST_CHANGE and is_no_noise(effect)
+    low, _ = effect.ends((LAST_SURE if effect.hours_known else LAST_SURE_OF_ONE_DAY) if last else each)
+    return low > 0 and effect.change >= LEAST_CHANGE and is_noise_known(effect)
 
 
-def is_harm_beside(effect: Effect) -> bool:
+def is_noise_known(effect: Effect) -> bool:
+    """Whether noise was seen for long enough to call a rise harm; for one that is more than noise brings, at all."""
+    return effect.times >= LEAST_TIMES or (effect.times > 0 and _is_much(effect))
+
+
+def _is_much(effect: Effect) -> bool:
+    return effect.ends(SURE)[0] >= MUCH
+
+
+def is_harm_beside(effect: Effect, *, last: bool = False) -> bool:
     """Whether it is sure beside what did not move, while reads as a whole did not become faster.
 
     A good move relieves the device that the others stay on: beside these what moved may seem slower, and the sum of
     both is not.
     """
     beside = effect.beside
-    if beside is None or effect.log_change <= 0:
+    if beside is None or effect.log_change <= 0 or (effect.seconds_after < BESIDE_SECONDS and not last):
         return False
-    return beside.ends(SURE_OF_TWO)[0] > 0 and _is_own(effect, beside) and is_no_noise(beside)
+    return beside.ends(SURE_OF_TWO)[0] > 0 and _is_own(effect, beside) and beside.times >= LEAST_TIMES
 
 
 def _is_own(effect: Effect, beside: Effect) -> bool:
@@ -343,12 +273,6 @@ def is_shared(effect: Effect) -> bool:
     """Whether a control shows most of a rise as well."""
     beside, rise = effect.beside, effect.log_change
     return beside is not None and rise > 0 and beside.log_change < OWN_PART * rise
-
-
-def is_no_noise(effect: Effect) -> bool:
-    """Whether a rise is more than the days before had without a move, and enough of them was seen to say so."""
-    enough = effect.times >= LEAST_TIMES and effect.times_after >= LEAST_TIMES_AFTER
-    return enough and effect.log_change > PLACEBO * effect.greatest_rise
 
 
 def look_seconds(first_seconds: float, seen_seconds: float) -> tuple[float, bool]:

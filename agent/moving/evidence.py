@@ -60,6 +60,7 @@ class Evidences:
     placed_after: F64
     by_hour: bool = False  # some of it is known by the hour only, so all of it is compared by the hour
     split: bool = False  # a table was split or closed: its work is counted by transactions, see ``EvidenceReader``
+    seconds_a_transaction: float = math.nan  # by which work was counted then
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +144,28 @@ class EvidenceReader:
         if by_hour := was.has_hours or now.has_hours:
             # The mean wait of an hour is not the wait at its mean load: hours are compared with hours alone.
             was, now = was.by_hour(), now.by_hour()
-        split = self._split and math.isfinite(seconds := was.seconds_a_transaction) and _counts(now)
+        seconds = was.seconds_a_transaction
+        split = self._split and math.isfinite(seconds) and _counts(now)
         if split:
             was, now = was.by_transactions(seconds), now.by_transactions(seconds)
         return Evidences(
             before=was.evidence, after=now.evidence, moved_before=was.moved, moved_after=now.moved,
             placed_before=was.evidence.expected, placed_after=now.placed, by_hour=by_hour, split=split,
+            seconds_a_transaction=seconds if split else math.nan,
         )  # fmt: skip
 
-    def history(self, since: datetime, until: datetime) -> tuple[Evidence, UnitReads | None]:
-        """All that is known of a time, before any of the moves, and the reads of units in it.
+    def history(self, since: datetime, until: datetime, *, beside: Evidences) -> tuple[Evidence, UnitReads | None]:
+        """All that is known of a time, before any of the moves, and the reads of units in it; counted as ``beside``.
 
         The reads are None where they are not known, or where no control can be found by them: reads of another agent
         are known by the hour only, and the work of a split is counted by transactions.
         """
         side = self._read(since, until)
         units = None if side.has_hours or self._split else side.units
-        if side.has_hours:
+        if side.has_hours or beside.by_hour:
             side = side.by_hour()
-        if self._split and math.isfinite(seconds := side.seconds_a_transaction):
-            side = side.by_transactions(seconds)
+        if beside.split:
+            side = side.by_transactions(beside.seconds_a_transaction)
         return side.evidence, units
 
     def _read(self, since: datetime, until: datetime) -> _Side:

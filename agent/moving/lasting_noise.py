@@ -1,98 +1,138 @@
-"""How long the noise of read waits lasts, by the days before the moves, and what a mean over some time misses by. Pure.
+"""Noise of read waits that lasts for minutes or for hours, and what a regression finds amid it. Pure.
 
 A device is slower for hours while a backup, a scrub or a neighbour uses it. Within one such spell hundreds of intervals
-say the same thing, and by their scatter around it a mean seems sure. So the autocovariance of what the usual wait does
-not explain is summed over as many lags as it lasts (the long-run variance, Newey and West 1987), over some days. How
-often that length fits into these days says how much is known of it.
+say the same thing, and by their scatter around it a mean seems sure. So noise is taken as a sum: what is new in each
+interval, and what fades with a time constant (Ornstein-Uhlenbeck). Under each of a grid of these the regression is
+solved by generalized least squares (Aitken 1936), and the answers are averaged by how well their noise explains what
+was seen (Bayesian model averaging, Hoeting et al. 1999). Of a change at a known date, quick noise leaves the whole of
+the time before and after as evidence, and slow noise what came shortly before and after that date.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from agent.moving.usual_wait import Evidence, UsualWait, runs
-from connectors.model.observation import F64
+from connectors.model.observation import F64, I64
 
-MOST_STEPS = 288  # that the days before are cut into
-FADED = 0.1  # autocorrelation below which noise has ended
-REGRESSORS = 8  # of the usual wait: each takes some of the slowest noise with it
-MOST_TAKEN = 0.6  # of its variance, as far as that is made good
-LEAST_STEPS = 12
-REPEATED_DAYS = 1.8  # seen before hours count as usual: what one day shows at an hour may be noise that lasts for hours
-LEAST_TIMES = 10  # as long as the noise lasts: fewer say nothing for sure
-LEAST_TIMES_AFTER = 2  # the same of the time after the moves
+TIME_CONSTANTS = (240.0, 720.0, 1800.0, 3600.0, 7200.0, 14_400.0, 28_800.0, 60_000.0)  # seconds
+NEW = (0.03, 0.3, 0.7, 0.95)  # share of the variance that is new, in intervals of so many seconds
+NEW_SECONDS = 900.0
+LEAST_INTERVALS = 12  # before the moves: fewer do not show how long noise lasts
+LEAST_TIMES = 10  # as long as noise tells the same: fewer say nothing for sure
+LEAST_NOISE = 0.01**2  # variance of an interval: no model is better than that
+UNLIKELY = 8.0  # by that much of the logarithm a noise explains less than the best: it counts for nothing
+ROUNDS = 3  # the noise says what the priors weigh, and the fit what is noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastingNoise:
-    """What is left over of the logarithm of the wait, in steps of equal length."""
+class Amid:
+    """What is regressed on what; ``n`` intervals in the order of time."""
 
-    step_seconds: float
-    left: F64  # by step, less its mean
-    covariance: F64  # of steps so many apart as the place says, until it has faded; what the fit took is made good
-    length: float  # steps for which it lasts: of an exponential decay, twice its time constant
-
-    @property
-    def lasts_seconds(self) -> float:
-        """How long noise lasts."""
-        return self.step_seconds * self.length
-
-    @property
-    def times(self) -> float:
-        """How often that fits into the time that was seen."""
-        return len(self.left) / self.length
-
-    def greatest_rise(self, seconds: float) -> float:
-        """The most that a mean over so long a time lay above the rest, at any date without a move (placebo dates)."""
-        count = min(max(1, round(seconds / self.step_seconds)), len(self.left) // 2)
-        means = runs(self.left, count) / count
-        rest = len(self.left) / (len(self.left) - count)  # of what is left over the sum is nothing
-        return float(means.max()) * rest
-
-    def error_over(self, seconds: float) -> float:
-        """Standard error of a mean over that time."""
-        return math.sqrt(_variance_of_mean(self.covariance, max(1.0, seconds / self.step_seconds)))
+    end: F64  # of each interval, seconds
+    seconds: F64  # length
+    weight: F64  # how much of the usual work is in an interval for its length; what is new scatters the less
+    values: F64  # shape (n,)
+    columns: F64  # shape (n, c)
+    designs: I64  # which columns each design has, shape (m, k): the first is the one that is asked for
+    mean: F64  # of the prior of each coefficient, shape (k,)
+    error: F64  # its standard error
 
 
-def lasting_noise(history: Evidence) -> LastingNoise | None:
-    """The noise of some days without moves; None where too little was seen.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The first coefficient, by noise and design: shape ``(g, m)`` each, if not said otherwise."""
+
+    chance: F64  # of the noise and the design together; the sum is 1
+    value: F64
+    variance: F64
+    freedom: float  # intervals less what was fitted to them, where that explains best
+    lasts_seconds: float  # the noise, by the geometric mean
+
+    def average(self, designs: slice) -> tuple[float, float]:
+        """Mean and standard error over some of the designs."""
+        chance = self.chance[:, designs] / self.chance[:, designs].sum()
+        mean = float((chance * self.value[:, designs]).sum())
+        spread = self.variance[:, designs] + np.square(self.value[:, designs] - mean)
+        return mean, float(np.sqrt((chance * spread).sum()))
+
+
+def regress(amid: Amid) -> Found:
+    """The first coefficient of each design amid each noise that may be."""
+    count = len(amid.values)
+    products, scales, noises = [], [], []
+    both = np.column_stack((amid.columns, amid.values))
+    longest = float(amid.end[-1] - amid.end[0]) / 2  # what lasts longer than was seen is the level
+    for fades in (each for each in TIME_CONSTANTS if each <= max(longest, TIME_CONSTANTS[0])):
+        alike = _means_alike(amid.end - amid.seconds / 2, amid.seconds, fades)
+        for new in NEW:
+            noise = (1 - new) * alike
+            noise[np.diag_indices(count)] += new * NEW_SECONDS / (amid.seconds * amid.weight)
+            noise *= count / np.trace(noise)
+            products.append(both.T @ np.linalg.solve(noise, both))
+            scales.append(2 * float(np.log(np.diag(np.linalg.cholesky(noise))).sum()))
+            noises.append(_lasts(fades, new, float(amid.seconds.min())))
+    product, scale = np.array(products), np.array(scales)  # all that the designs need of the intervals
+    likely = _solve(product, scale, amid, amid.designs[:1])[0][:, 0]
+    may_be = likely > likely.max() - UNLIKELY
+    likely, value, variance, taken = _solve(product[may_be], scale[may_be], amid, amid.designs)
+    chance = np.exp(likely - likely.max())
+    best = np.unravel_index(int(np.argmax(chance)), chance.shape)
+    return Found(
+        chance=chance / chance.sum(),
+        value=value,
+        variance=variance,
+        freedom=max(1.0, count - float(taken[best])),
+        lasts_seconds=float(np.exp((chance.sum(axis=1) / chance.sum()) @ np.log(np.array(noises)[may_be]))),
+    )
+
+
+def _solve(product: F64, scale: F64, amid: Amid, designs: I64) -> tuple[F64, F64, F64, F64]:
+    """By noise and design: how likely, the first coefficient, its variance, and how many coefficients were fitted.
 
     Args:
-        history: intervals with reads, in the order of time.
+        product: of all columns and the values, weighted by each noise, shape ``(g, c + 1, c + 1)``.
+        scale: logarithm of the determinant of each noise, shape ``(g,)``.
+        amid: what is regressed.
+        designs: some of its designs, shape ``(m, k)``.
     """
-    history = history.with_reads()
-    if len(history) < LEAST_STEPS:
-        return None
-    steps = history.merge(max(1, -(-len(history) // MOST_STEPS)))
-    if len(steps) < LEAST_STEPS:
-        return None
-    usual = UsualWait(steps, max(1, len(steps) // 24), REPEATED_DAYS)
-    left = np.log(steps.waited / usual.expect(steps))
-    left = left - left.mean()
-    covariance, length = _covariance(left)
-    step = float(np.median(np.diff(steps.at)))
-    return LastingNoise(step_seconds=step, left=left, covariance=covariance, length=length)
+    count = len(amid.values)
+    gram = product[:, designs[:, :, np.newaxis], designs[:, np.newaxis]]  # (g, m, k, k)
+    moment = product[:, designs, -1] - gram @ amid.mean
+    square = product[:, -1:, -1] - (product[:, designs, -1] + moment) @ amid.mean
+    prior = np.diag(1 / np.square(amid.error))
+    variance = np.full(square.shape, float(np.var(amid.values)) + LEAST_NOISE)
+    for _ in range(ROUNDS):
+        inverse = np.linalg.inv(gram / variance[..., np.newaxis, np.newaxis] + prior)
+        found = (inverse @ moment[..., np.newaxis])[..., 0] / variance[..., np.newaxis]
+        left = square - (found * (2 * moment - (gram @ found[..., np.newaxis])[..., 0])).sum(axis=-1)
+        # Coefficients that the intervals decide and not their priors.
+        taken = (gram * inverse).sum(axis=(-2, -1)) / variance
+        variance = np.maximum(left / np.maximum(1.0, count - taken), LEAST_NOISE)
+    inverse = np.linalg.inv(gram / variance[..., np.newaxis, np.newaxis] + prior)
+    likely = -0.5 * (
+        count * np.log(variance) + scale[:, np.newaxis] + left / variance
+        + np.square(found / amid.error).sum(axis=-1) - np.linalg.slogdet(inverse)[1]
+    )  # fmt: skip
+    return likely, found[..., 0] + amid.mean[0], inverse[..., 0, 0], taken
 
 
-def _covariance(left: F64) -> tuple[F64, float]:
-    """By lag until it has faded, and for how many steps it lasts; what the fit has taken of both is made good."""
-    count = len(left)
-    found = np.array([left[: count - lag] @ left[lag:] / (count - lag) for lag in range(max(1, count // 3))])
-    if not found[0] > 0:
-        return np.zeros(1), 1.0
-    faded = np.flatnonzero(found < FADED * found[0])
-    kept = found[: int(faded[0]) if len(faded) else len(found)]
-    # The mean and the hours of the day were fitted to the same time: of noise that lasts for a good part of it they
-    # have taken that part.
-    length = max(1.0, float(2.0 * kept.sum() / kept[0] - 1.0))
-    stays = 1.0 - min(MOST_TAKEN, REGRESSORS * length / count)
-    return np.asarray(kept / stays), length / stays if length > 1.0 else length
+def _lasts(fades: float, new: float, seconds: float) -> float:
+    """How long noise tells the same, as intervals of that length see it.
+
+    That is the integral of its autocorrelation; or as long as intervals must be averaged before what is new in them
+    scatters less than what fades, if that is shorter: in less than that a change of the level shows.
+    """
+    fresh, rest = new * NEW_SECONDS, 1 - new
+    whole = (2 * fades * rest + fresh) / (rest + fresh / seconds)
+    return min(whole, float(np.sqrt(2 * fades * fresh / rest)))
 
 
-def _variance_of_mean(covariance: F64, count: float) -> float:
-    lags = np.arange(1, len(covariance))
-    weights = np.maximum(0.0, 1.0 - lags / count)
-    return float((covariance[0] + 2.0 * (weights * covariance[1:]).sum()) / count)
+def _means_alike(middle: F64, seconds: F64, fades: float) -> F64:
+    """Covariance of means over intervals, of noise that fades with that time constant, of variance 1. ``(n, n)``."""
+    lengths = seconds / fades
+    flat = np.sinh(lengths / 2) / (lengths / 2)
+    alike = np.exp(-np.abs(middle[:, np.newaxis] - middle) / fades) * np.outer(flat, flat)
+    alike[np.diag_indices(len(lengths))] = 2 / lengths * (1 + np.expm1(-lengths) / lengths)
+    return np.asarray(alike)

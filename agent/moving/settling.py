@@ -24,7 +24,6 @@ from agent.model.states import IN_HAND, IN_PLACE, MoveState
 from agent.moving.control import find_control
 from agent.moving.effect import LEAST_BEFORE, effect_of
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
-from agent.moving.lasting_noise import LastingNoise, lasting_noise
 from agent.moving.statement_effects import StatementLoad, compare_statements
 from agent.moving.statement_texts import keep_texts
 from agent.moving.verifier import carried_out, forecast_of_moves, measure, with_statements
@@ -150,13 +149,13 @@ class Settling:
         look = next_look(self._ledger, self._database, rows, self._clock.now(), self._looked.get(proposal_id, 0.0))
         if look is None:
             return None
-        outcome, own, (evidence, noise) = self._measure(proposal_id, look, homes())
+        outcome, own, evidence = self._measure(proposal_id, look, homes())
         hopeless = len(evidence.before.with_reads()) < LEAST_BEFORE  # more time can tell no more
         if outcome.verdict is OutcomeVerdict.CANNOT_TELL and not (look.last or known or hopeless):
             self._looked[proposal_id] = look.seconds
             return None
         # The outcome of an agent that died half-way stands for the rest too: measured again it would differ a little.
-        outcome = next(iter(known.values()), None) or self._with_statements(proposal_id, look, outcome, evidence, noise)
+        outcome = next(iter(known.values()), None) or self._with_statements(look, outcome, evidence)
         for row in rows:
             if row.id not in known:
                 self._ledger.moves.record_outcome(row.id, with_own(outcome, own.get(row.id)))
@@ -165,17 +164,18 @@ class Settling:
 
     def _measure(
         self, proposal_id: int, look: OutcomeLook, homes: UnitHomes | None
-    ) -> tuple[Outcome, dict[int, OwnFigures | None], tuple[Evidences, LastingNoise | None]]:
+    ) -> tuple[Outcome, dict[int, OwnFigures | None], Evidences]:
         """The outcome of a proposal, the figures of each of its moves, and what it rests on."""
         name, work = self._database.name, self._ledger.work
         joint = look.joint
         reader = EvidenceReader(self._ledger, name, homes, joint)
-        evidence, (days, units) = reader.read(look.before, look.after), reader.history(*look.history)
+        evidence = reader.read(look.before, look.after)
+        days, units = reader.history(*look.history, beside=evidence)
         known, later = (self._ledger.statements.between(name, *side) for side in (look.history, look.after))
         control = None if units is None else find_control(known, later, units)
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
-        effect = effect_of(evidence.before, evidence.after, days, proposal_id, control)
+        effect = effect_of(days, evidence.after, control)
         stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
         before = DatabaseDemand(**(stored[1] if stored else {}))
         after = work.between(name, *look.after)
@@ -187,26 +187,16 @@ class Settling:
             by_hour=evidence.by_hour, split=evidence.split,
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
-        return outcome, own, (evidence, lasting_noise(days))
+        return outcome, own, evidence
 
-    def _with_statements(
-        self, proposal_id: int, look: OutcomeLook, outcome: Outcome, evidence: Evidences, noise: LastingNoise | None
-    ) -> Outcome:
+    def _with_statements(self, look: OutcomeLook, outcome: Outcome, evidence: Evidences) -> Outcome:
         """The outcome with what became of single statements, where the engine tells them apart."""
         before, after = (
             self._ledger.statements.between(self._database.name, *side) for side in (look.before, look.after)
         )
         if not (before and after):
             return outcome
-        compared = compare_statements(
-            before,
-            after,
-            StatementLoad.of(evidence),
-            seed=proposal_id,
-            noise=noise,
-            by_execution=evidence.split,
-            may_hurt=noise is not None,
-        )
+        compared = compare_statements(before, after, StatementLoad.of(evidence), by_execution=evidence.split)
         return with_statements(outcome, compared)
 
     def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.model.outcomes import ComparedStatements, StatementChange, StatementInterval
-from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate, is_no_noise, share_beyond
+from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate, is_noise_known, share_beyond
 from agent.moving.evidence import Evidences
-from agent.moving.lasting_noise import LastingNoise
 from agent.moving.usual_wait import Evidence
 from connectors.model.observation import F64
 
@@ -130,11 +129,8 @@ def compare_statements(
     before: Sequence[StatementInterval],
     after: Sequence[StatementInterval],
     load: StatementLoad,
-    seed: int,
-    noise: LastingNoise | None = None,
     *,
     by_execution: bool = False,
-    may_hurt: bool = True,
 ) -> ComparedStatements:
     """How the statements fared between two times.
 
@@ -142,10 +138,7 @@ def compare_statements(
         before: intervals before the first move.
         after: those after settling.
         load: of the database at both times; empty where it is not known: then each statement's own counts.
-        seed: of the draws; the same gives the same intervals.
-        noise: of the waits of the whole database on the days before: it slows each statement down; None: not known.
         by_execution: more reads per execution count as well: a table was split.
-        may_hurt: as of ``estimate``: False: none is called slower.
     """
     loads = {name: [load.within(side, name) for side in (before, after)] for name in ("placed", "asked")}
     both = _with_most_time(before, after)
@@ -156,12 +149,12 @@ def compare_statements(
             continue
         compared += 1
         if pair.plain >= LEAST_CHANGE:
-            slower.append(_judge(id_, pair, seed, noise, may_hurt=may_hurt))
+            slower.append(_judge(id_, pair))
         elif pair.plain <= -LEAST_CHANGE:
-            faster.append(_judge(id_, pairs["asked"] or pair, seed, noise))
+            faster.append(_judge(id_, pairs["asked"] or pair))
         whole = _pair(id_, (before, after), loads["placed"], by_execution=True) if pair.reads_more else None
         if whole is not None and whole.plain >= LEAST_CHANGE:
-            grown.append(_judge(id_, whole, seed, noise))
+            grown.append(_judge(id_, whole))
     worse = [each for each in _sure(slower, compared) if each.change.change >= LEAST_CHANGE]
     hurt = {each.change.id for each in worse}
     larger = [each for each in _sure(grown, compared) if each.change.change >= LEAST_CHANGE]
@@ -270,11 +263,11 @@ def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None
     return _Runs(evidence=evidence, by_interval=reads, **dict(zip(names, sums, strict=True)))
 
 
-def _judge(id_: str, pair: _Pair, seed: int, noise: LastingNoise | None, *, may_hurt: bool = True) -> _Judged | None:
+def _judge(id_: str, pair: _Pair) -> _Judged | None:
     """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
     was, now = pair.was, pair.now
-    effect = estimate(was.evidence, now.evidence, seed, noise, may_hurt=may_hurt)
-    if effect is None or (effect.log_change > 0 and not is_no_noise(effect)):
+    effect = estimate(was.evidence, now.evidence)
+    if effect is None or (effect.log_change > 0 and not is_noise_known(effect)):
         return None
     took, waits = was.per_execution("seconds"), pair.waits
     low, high = effect.ends()

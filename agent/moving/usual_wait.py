@@ -1,10 +1,9 @@
-"""How the wait per operation depended on load, mix and hour before the moves: what it would be without them.
+"""How the wait per operation depends on load, mix and hour, and by how much it changed with the moves.
 
 The logarithm of the wait per operation is linear in a queue's curve, the share of what moves, the share of other tiers,
 the hour of the day, and, where it is known, in how slow the reads of what did not move are (``control``). Few intervals
-do not show which queue it is: several are fitted, and drawn by how well they explain the time before (Bayesian model
-averaging, Hoeting et al. 1999). Coefficients that this time says little about keep the error of their prior, which is
-drawn as well.
+do not show which queue it is: several are fitted, and averaged by how well they explain what was seen. The change is
+one more coefficient, and what it may be wrong by follows from the noise (``lasting_noise``).
 """
 
 from __future__ import annotations
@@ -16,21 +15,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.moving.lasting_noise import Amid, regress
 from connectors.model.observation import F64, I64
 
 DAY, HOUR_SECONDS = 86_400.0, 3600.0
 # Prior mean and standard error of the coefficients.
-LEVEL, QUEUE, MOVED, ELSEWHERE, HOUR = (0.0, 100.0), (1.0, 0.3), (0.0, 0.1), (0.0, 0.25), (0.0, 0.1)
+CHANGE, LEVEL = (0.0, 10.0), (0.0, 100.0)
+QUEUE, MOVED, ELSEWHERE, HOUR = (1.0, 0.3), (0.0, 0.1), (0.0, 0.25), (0.0, 0.1)
+CLASS = (0.0, 0.3)  # no queue of a handful is that of the device, and a noisy load flattens the fit
+BEYOND = (1.0, 0.5)  # what the curve adds at loads that were not seen before
 CONTROL = (0.5, 0.5)  # from units of another device to units of the same
 UTILISATIONS = (0.03, 0.12, 0.25, 0.4, 0.55, 0.75)  # at the mean load
 SERVERS = (1, 4)
+QUEUES = tuple((used, servers) for servers in SERVERS for used in UTILISATIONS)
 # The curve has a pole at 1, and a load above the mean may come near to it or pass it.
 MOST_BUSY = 0.97
-LEAST_NOISE = 0.01**2  # variance of an interval: no model is better than that
 HARMONICS = 2  # of the day
 LOAD_CLASSES = 5  # of loads before the moves, with as many intervals in each
-LEAST_SHARE = 0.002  # of the work, added to each class: none counts for nothing, and none without end
-LEAST_DAY = 20 / 24  # of a day must have been seen before hours of it are known
+LEAST_DAYS = 1.8  # seen before hours are known: what one day shows at an hour may be noise that lasts for hours
+STEPS_AFTER, LONGEST_STEP = 12, 300.0  # that the time after is cut into at least; seconds of those next to the moves
+COARSE, LEAST_FINE = 2.5, 30  # times as long as others, an interval is coarse; fewer fine ones are not enough
+NEAR, LONGEST_GROUP = 8, 3600.0  # of the distance from the moves, what is taken as one; seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +68,6 @@ class Evidence:
     def without_control(self) -> Evidence:
         """The same with what the control shows taken off the waits."""
         return self if self.control is None else replace(self, waited=self.waited * np.exp(-self.control), control=None)
-
-    def merge(self, count: int) -> Evidence:
-        """Intervals of that many neighbours each; what is left over at the beginning is left out."""
-        if count <= 1:
-            return self
-        some = self.rows(slice(len(self) % count, None))
-        return some.joined(np.arange(0, len(some), count))
 
     def by_hour(self) -> Evidence:
         """The intervals of each hour as one, or what is known by the hour only could not be compared with them."""
@@ -104,168 +102,133 @@ class Evidence:
         return self.rows(known)
 
 
-class UsualWait:
-    """The wait per operation as it was, by a handful of queues."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """By how much the logarithm of the wait per operation differs between two times: means and standard errors."""
 
-    def __init__(self, before: Evidence, block: int, least_days: float = LEAST_DAY) -> None:
-        """Fit it.
+    near: tuple[float, float]  # at the loads after, or the nearest that were seen before
+    whole: tuple[float, float]  # at the loads as they are
+    freedom: float  # degrees of freedom of the errors
+    lasts_seconds: float  # the noise
+    hours_known: bool  # whether the same hours of the day were seen before
 
-        Args:
-            before: the intervals.
-            block: intervals within which noise lasts.
-            least_days: that must have been seen before the hour of the day counts.
-        """
-        self._before, self._block = before, block
-        self._middle = float(np.average(before.load, weights=before.expected))
-        self._shares = {
-            name: float(np.average(getattr(before, name), weights=before.expected)) for name in ("moved", "elsewhere")
-        }
-        self.knows_hours = float(before.at[-1] - before.at[0]) >= least_days * DAY
-        self._weight = before.expected / before.expected.mean()
-        self._y = np.log(before.waited / before.expected)
-        self._queues = [(used, servers) for servers in SERVERS for used in UTILISATIONS]
-        self._designs = np.array([self._design(before, before.load, queue) for queue in self._queues])  # (queues, n, k)
-        priors = [LEVEL, QUEUE, MOVED, ELSEWHERE] + [HOUR] * (2 * HARMONICS * self.knows_hours)
-        priors += [CONTROL] * (before.control is not None)
-        self._mean, self._error = np.array(priors).T
-        weighted = self._designs * self._weight[:, np.newaxis]
-        self._weighted = weighted
-        self._noise, self._chances, self._betas = self._fit()
-        self._classes = self._class_of(before.load)
 
-    def seen_load(self, evidence: Evidence) -> F64:
-        """The load of intervals, or the nearest that was seen before. Shape ``(n,)``."""
-        return np.clip(evidence.load, self._before.load.min(), self._before.load.max())
+def change_between(before: Evidence, after: Evidence) -> Change:
+    """The usual wait fitted to both times, with a change from the first to the second.
 
-    def expect(self, evidence: Evidence) -> F64:
-        """Seconds that its reads would have been waited for, by the most probable queue. Shape ``(n,)``."""
-        best = int(np.argmax(self._chances))
-        design = self._design(evidence, evidence.load, self._queues[best])
-        return np.asarray(evidence.expected * np.exp(design @ self._betas[best]))
+    Args:
+        before: intervals with reads, in the order of time.
+        after: the same of the time after.
+    """
+    was, now = _alike(before, after)
+    usual = _Usual(was, now)
+    interval = float(np.median(now.seconds))
+    shortest = min(float(now.seconds.sum()) / STEPS_AFTER, LONGEST_STEP) / interval
+    longest = LONGEST_GROUP / interval
+    found = regress(usual.by_groups(_groups(len(was), shortest, longest)[::-1], _groups(len(now), shortest, longest)))
+    count = len(QUEUES)
+    return Change(
+        near=found.average(slice(count)),
+        whole=found.average(slice(count, None) if usual.goes_beyond else slice(count)),
+        freedom=found.freedom,
+        lasts_seconds=found.lasts_seconds,
+        hours_known=usual.knows_hours,
+    )
 
-    def draw(self, seed: int, count: int) -> DrawnWaits:
-        """The same wait by drawn blocks, queues and priors: how it scatters says how well it is known.
 
-        Args:
-            seed: of the draws.
-            count: of draws.
-        """
-        generator = np.random.default_rng(seed)
-        blocks = max(1, round(len(self._before) / self._block))
-        starts = generator.integers(len(self._before) - self._block + 1, size=(count, blocks))
-        priors = self._mean + generator.normal(size=(count, len(self._mean))) * self._error
-        queues = generator.choice(len(self._queues), size=count, p=self._chances)
-        times = self._times_drawn(starts)
-        by_queue = ((int(queue), np.flatnonzero(queues == queue)) for queue in np.unique(queues))
-        return DrawnWaits(self, [self._draw_of(queue, rows, times[rows], priors[rows]) for queue, rows in by_queue])
+class _Usual:
+    """What the wait per operation depends on, and the change that is asked for."""
 
-    def _times_drawn(self, starts: I64) -> F64:
-        """How often each interval is in the blocks of each draw. Shape ``(draws, n)``."""
-        edges = np.zeros((len(starts), len(self._before) + 1))
-        draws = np.broadcast_to(np.arange(len(starts))[:, np.newaxis], starts.shape)
-        np.add.at(edges, (draws, starts), 1.0)
-        np.add.at(edges, (draws, starts + self._block), -1.0)
-        return np.asarray(np.cumsum(edges, axis=1)[:, :-1])
-
-    def _draw_of(self, queue: int, rows: I64, times: F64, priors: F64) -> _Drawn:
-        """The draws that have one queue."""
-        design, weighted, before = self._designs[queue], self._weighted[queue], self._before
-        squares = (weighted[:, :, np.newaxis] * design[:, np.newaxis]).reshape(len(design), -1)
-        gram = (times @ squares).reshape(len(rows), design.shape[1], design.shape[1])
-        betas = self._solve(gram, times @ (weighted * self._y[:, np.newaxis]), priors)
-        expected = before.expected * np.exp(betas @ design.T)
-        return _Drawn(queue, rows, betas, (times * before.waited) @ self._classes, (times * expected) @ self._classes)
-
-    def alike(self, evidence: Evidence, load: F64) -> F64:
-        """How much each class of loads before counts in a comparison with other intervals. Shape ``(LOAD_CLASSES,)``.
-
-        No queue of a handful is that of the device, and a load that is counted over short intervals is noisy, which
-        flattens the fit. What is left over is largest at the ends of the loads; so the time before is weighted to have
-        the same share of work in each class (post-stratification of the residuals).
-        """
-        was, now = self._before.expected @ self._classes, evidence.expected @ self._class_of(load)
-        return np.asarray((now / now.sum() + LEAST_SHARE) / (was / was.sum() + LEAST_SHARE))
-
-    def _class_of(self, load: F64) -> F64:
-        """1 in the column of the class of each load. Shape ``(n, LOAD_CLASSES)``."""
-        ends = np.quantile(self._before.load, np.arange(1, LOAD_CLASSES) / LOAD_CLASSES)
-        return np.asarray(np.eye(LOAD_CLASSES)[np.searchsorted(ends, load)])
-
-    def expect_by(self, queue: int, betas: F64, evidence: Evidence, load: F64) -> F64:
-        """Seconds that all its reads would have been waited for, by coefficients ``(draws, k)``. Shape ``(draws,)``."""
-        return np.asarray(evidence.expected @ np.exp(self._design(evidence, load, self._queues[queue]) @ betas.T))
-
-    def _fit(self) -> tuple[float, F64, F64]:
-        """Variance of the noise as if intervals were independent, probability of each queue, its coefficients."""
-        gram = self._weighted.transpose(0, 2, 1) @ self._designs
-        moment = self._y @ self._weighted
-        prior = np.broadcast_to(self._mean, moment.shape)
-        self._noise = (
-            float(np.average(np.square(self._y - np.average(self._y, weights=self._weight)), weights=self._weight))
-            + 1e-9
+    def __init__(self, was: Evidence, now: Evidence) -> None:
+        self._at, self._seconds, self._expected, load, waited = (
+            _both(each, was, now) for each in ("at", "seconds", "expected", "load", "waited")
         )
-        for _ in range(2):  # the noise says what the prior weighs, and the fit what is noise
-            betas = self._solve(gram, moment, prior)
-            residuals = self._y - np.einsum("mik,mk->mi", self._designs, betas)
-            missed = np.average(np.square(residuals), axis=1, weights=self._weight)
-            best = residuals[int(np.argmin(missed))]
-            # Where noise lasts for minutes, sums over a block scatter more than so many independent intervals would: by
-            # the variance of single ones the fit would be too sure.
-            lasting = float(np.var(runs(best, self._block))) / self._block
-            self._noise = max(lasting, float(np.var(best)), LEAST_NOISE)
-        cost = missed * len(self._y) / self._noise + np.square((betas - self._mean) / self._error).sum(axis=1)
-        chances = np.exp(-0.5 * (cost - cost.min()))
-        return self._noise, chances / chances.sum(), betas
+        self._values = np.log(waited / self._expected)
+        self.knows_hours = float(was.at[-1] - was.at[0]) >= LEAST_DAYS * DAY
+        middle = float(np.average(was.load, weights=was.expected))
+        seen = np.clip(load, was.load.min(), was.load.max())
+        self._curves = [queue_curve(seen / middle, *queue) for queue in QUEUES]
+        whole = [queue_curve(load / middle, *queue) for queue in QUEUES]
+        self._beyond = [more - less for more, less in zip(whole, self._curves, strict=True)]
+        self.goes_beyond = bool(np.any(self._beyond))
+        self._shared = [np.repeat([0.0, 1.0], [len(was), len(now)]), np.ones(len(load))]
+        self._priors = [CHANGE, LEVEL]
+        for name, prior in (("moved", MOVED), ("elsewhere", ELSEWHERE)):
+            self._add(_both(name, was, now) - np.average(getattr(was, name), weights=was.expected), prior)
+        ends = np.quantile(was.load, np.arange(1, LOAD_CLASSES) / LOAD_CLASSES)
+        for each in np.eye(LOAD_CLASSES)[np.searchsorted(ends, load)].T:
+            self._add(each, CLASS)
+        turns = 2 * math.pi * self._at / DAY
+        for number in range(1, HARMONICS + 1) if self.knows_hours else ():
+            self._add(np.sin(turns * number), HOUR)
+            self._add(np.cos(turns * number), HOUR)
+        if was.control is not None and now.control is not None:
+            self._add(_both("control", was, now), CONTROL)
 
-    def _solve(self, gram: F64, moment: F64, prior: F64) -> F64:
-        precision = self._noise / np.square(self._error)
-        return np.asarray(
-            np.linalg.solve(gram + np.diag(precision), (moment + precision * prior)[..., np.newaxis])[..., 0]
+    def _add(self, column: F64, prior: tuple[float, float]) -> None:
+        self._shared.append(column)
+        self._priors.append(prior)
+
+    def by_groups(self, before: I64, after: I64) -> Amid:
+        """What is regressed, by means over groups of so many intervals; designs without what is beyond come first."""
+        groups = np.concatenate((before, after))
+        firsts = np.concatenate(([0], np.cumsum(groups)[:-1]))
+        work, seconds = (np.add.reduceat(each, firsts) for each in (self._expected, self._seconds))
+        columns = [*self._shared, np.zeros(len(self._at)), *self._curves, *self._beyond]
+        means = [np.add.reduceat(each * self._expected, firsts) / work for each in (*columns, self._values)]
+        none, count = len(self._shared), len(QUEUES)
+        shared = list(range(none))
+        near = [[*shared, none + 1 + each, none] for each in range(count)]
+        whole = [[*shared, none + 1 + each, none + 1 + count + each] for each in range(count)]
+        mean, error = np.array([*self._priors, QUEUE, BEYOND]).T
+        return Amid(
+            end=self._at[firsts + groups - 1],
+            seconds=seconds,
+            weight=work / seconds / (work.sum() / seconds.sum()),
+            values=means[-1],
+            columns=np.column_stack(means[:-1]),
+            designs=np.array([*near, *whole] if self.goes_beyond else near),
+            mean=mean,
+            error=error,
         )
 
-    def _design(self, evidence: Evidence, load: F64, queue: tuple[float, int]) -> F64:
-        """Columns of the regression. Shape ``(n, k)``."""
-        columns = [np.ones(len(evidence)), queue_curve(load / self._middle, *queue)]
-        columns += [getattr(evidence, name) - mean for name, mean in self._shares.items()]
-        if self.knows_hours:
-            turns = 2 * math.pi * evidence.at / DAY
-            columns += [wave(turns * number) for number in range(1, HARMONICS + 1) for wave in (np.sin, np.cos)]
-        if evidence.control is not None:
-            columns.append(evidence.control)
-        return np.column_stack(columns)
+
+def _both(name: str, was: Evidence, now: Evidence) -> F64:
+    return np.concatenate((getattr(was, name), getattr(now, name)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Draws that have the same queue."""
+def _alike(before: Evidence, after: Evidence) -> tuple[Evidence, Evidence]:
+    """Both in intervals of one length: the mean wait of ten minutes is not the mean of its minutes.
 
-    queue: int
-    rows: I64  # which draws
-    betas: F64  # coefficients, shape (draws, k)
-    waited: F64  # before, by class of loads, shape (draws, LOAD_CLASSES)
-    expected: F64  # the same by the fit
+    Where the time after is short, older days that are known in coarser intervals are left out.
+    """
+    interval = float(np.median(after.seconds))
+    fine = before.rows(before.seconds < COARSE * interval)
+    if len(fine) == len(before):
+        return before, after
+    if float(after.seconds.sum()) < STEPS_AFTER * LONGEST_STEP:
+        return (fine if len(fine) >= LEAST_FINE else before), after
+    long = max(interval, LONGEST_STEP)
+    some = before.rows(before.seconds < COARSE * long)
+    before = some if len(some) >= LEAST_FINE else before
+    return (
+        before.joined(_firsts((before.at[-1] - before.at) // long)),
+        after.joined(_firsts(np.ceil((after.at - after.at[0] + after.seconds[0]) / long))),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnWaits:
-    """The wait per operation as it may have been. Made by ``UsualWait.draw``."""
+def _firsts(numbers: F64) -> I64:
+    """Where each run of one number begins."""
+    return np.flatnonzero(np.diff(numbers, prepend=np.nan) != 0)
 
-    usual: UsualWait
-    drawn: list[_Drawn]
 
-    def changes(self, after: Evidence, load: F64) -> F64:
-        """Logarithms of what was waited over what would have been, 0 where nothing has changed. Shape ``(draws,)``.
-
-        Args:
-            after: the intervals after the moves.
-            load: of each, at which it would have been.
-        """
-        waited, alike = after.waited.sum(), self.usual.alike(after, load)
-        found = np.empty(sum(len(each.rows) for each in self.drawn))
-        for each in self.drawn:
-            level = np.log((each.waited @ alike) / (each.expected @ alike))
-            found[each.rows] = np.log(waited / self.usual.expect_by(each.queue, each.betas, after, load)) - level
-        return found
+def _groups(count: int, shortest: float, longest: float) -> I64:
+    """How many of so many intervals are taken as one, from the moves on: the farther away, the less each one tells."""
+    found, past = [], 0
+    while past < count:
+        found.append(int(max(1, min(max(shortest, past // NEAR), longest, count - past))))
+        past += found[-1]
+    return np.array(found)
 
 
 def queue_curve(load: F64, used: float, servers: int) -> F64:
@@ -281,9 +244,3 @@ def queue_curve(load: F64, used: float, servers: int) -> F64:
     busy = np.minimum(load * used, MOST_BUSY)
     waits = busy ** (math.sqrt(2 * (servers + 1)) - 1) / (servers * (1 - busy))
     return np.asarray(np.log1p(waits))
-
-
-def runs(values: F64, length: int) -> F64:
-    """Sums over each run of that many neighbours along the first axis."""
-    total = np.concatenate((np.zeros_like(values[:1]), np.cumsum(values, axis=0)))
-    return np.asarray(total[length:] - total[:-length])

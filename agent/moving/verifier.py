@@ -21,7 +21,15 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import decision_of_proposal
 from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
-from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, LEAST_CHANGE, Effect, is_harm_beside, is_shared, verdict_of
+from agent.moving.effect import (
+    LEAST_AFTER,
+    LEAST_BEFORE,
+    LEAST_CHANGE,
+    Effect,
+    is_harm_beside,
+    is_shared,
+    verdict_of,
+)
 from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import weighed_from_arrays
 from agent.planning.situation import rows_of_keys
@@ -167,7 +175,7 @@ def measure(
     measured = window_seconds >= MINIMUM_WINDOW_SECONDS and known and wait_before >= LEAST_WAIT_SECONDS
     effect = effect.part(joint_share) if effect is not None and measured else None
     verdict = _verdict(effect, last) if measured else OutcomeVerdict.UNMEASURED
-    by_control = effect is not None and verdict is OutcomeVerdict.HURT and is_harm_beside(effect)
+    by_control = effect is not None and verdict is OutcomeVerdict.HURT and is_harm_beside(effect, last=last)
     effect = effect.beside if effect is not None and by_control else effect
     low, high = (math.nan, math.nan) if effect is None else effect.ends()
     return Outcome(

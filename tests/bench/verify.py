@@ -7,19 +7,13 @@ before-and-after of the wait per transaction, by the same margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-from unittest import mock
 
 import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.moving import effect as effect_module
 from agent.moving.effect import LEAST_CHANGE, LOOKS, Effect, effect_of, verdict_of
-from agent.moving.lasting_noise import lasting_noise
-from agent.moving.usual_wait import DrawnWaits, Evidence, UsualWait
 from tests.bench.measurement import Measurement
 from tests.bench.verify_worlds import CHANGES, NOISES, RHYTHM, SETTLE, SHAPES, Case, make_case
 
@@ -48,50 +42,15 @@ class Judged:
         return low <= math.expm1(self.case.truth[self.minutes - 1]) <= high
 
 
-class _DrawnOnce(UsualWait):
-    """What was usual before, whose draws are the same at each look."""
-
-    def draw(self, seed: int, count: int) -> DrawnWaits:
-        """The draws, made once."""
-        made: dict[tuple[int, int], DrawnWaits] = self.__dict__.setdefault("made", {})
-        if (seed, count) not in made:
-            made[seed, count] = super().draw(seed, count)
-        return made[seed, count]
-
-
-@contextmanager
-def fit_before_once() -> Iterator[None]:
-    """Looks at one move fit the time before once, not at each as an agent does: most of what a world costs."""
-    known: dict[tuple[object, ...], Any] = {}
-
-    def once(make: Callable[..., Any]) -> Callable[..., Any]:
-        def made(evidence: Evidence, *more: int) -> Any:
-            columns = (evidence.waited, evidence.expected, evidence.control)
-            key = (make, more, *(None if each is None else each.tobytes() for each in columns))
-            if key not in known:
-                known[key] = make(evidence, *more)
-            return known[key]
-
-        return made
-
-    with (
-        mock.patch.object(effect_module, "lasting_noise", once(lasting_noise)),
-        mock.patch.object(effect_module, "UsualWait", once(_DrawnOnce)),
-    ):
-        yield
-
-
-def judge(case: Case, seed: int, *, control: bool = False) -> Judged:
+def judge(case: Case, *, control: bool = False) -> Judged:
     """Look at a move until the verdict can tell; ``control``: statements are known that read nothing of what moved."""
-    with fit_before_once():
-        for look in range(LOOKS):
-            minutes = SETTLE * 2**look
-            beside = case.control if control else None
-            found = effect_of(case.before, case.after.rows(slice(minutes)), case.history, seed, beside)
-            assert found is not None, "a world has enough intervals"
-            effect, verdict = found, verdict_of(found, last=look == LOOKS - 1)
-            if verdict is not OutcomeVerdict.CANNOT_TELL:
-                break
+    for look in range(LOOKS):
+        minutes = SETTLE * 2**look
+        found = effect_of(case.history, case.after.rows(slice(minutes)), case.control if control else None)
+        assert found is not None, "a world has enough intervals"
+        effect, verdict = found, verdict_of(found, last=look == LOOKS - 1)
+        if verdict is not OutcomeVerdict.CANNOT_TELL:
+            break
     return Judged(case=case, effect=effect, verdict=verdict, minutes=minutes, plain_hurt=_plain_hurt(case))
 
 
@@ -99,7 +58,7 @@ def judged_moves(effect: str, count: int, seed: int = SEED, *, days: int = 0) ->
     """That many moves of one effect, with the changes of the load in turn, after so many days more than one."""
     generator = np.random.default_rng((seed, *effect.encode()))
     for number in range(count):
-        yield judge(make_case(generator, effect, CHANGES[number % len(CHANGES)], days=days), number)
+        yield judge(make_case(generator, effect, CHANGES[number % len(CHANGES)], days=days))
 
 
 def judged_amid_noise(
@@ -109,7 +68,7 @@ def judged_amid_noise(
     generator = np.random.default_rng((seed, days, *effect.encode(), *shape.encode()))
     kinds = [kind for kind, noise in NOISES.items() if noise.shape == shape]
     made = (make_case(generator, effect, kinds[number % len(kinds)], days=days) for number in range(count))
-    return [judge(case, number, control=control) for number, case in enumerate(made)]
+    return [judge(case, control=control) for case in made]
 
 
 def highest(count: int, of: int) -> float:

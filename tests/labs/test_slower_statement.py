@@ -45,8 +45,7 @@ FAST = DeviceModel(name="fast", channels=1, access_seconds=0.005, bytes_per_seco
 ROWS = 6000  # of about 1 kB, seven a page: six times the buffer pool
 SESSIONS = {"crowded": 12, "alone": 3}
 EVERY_SECONDS = 0.05  # of each session, on average
-# Intervals of 1 s count in blocks of four: 15 of them leave two degrees of freedom, and a change of eighteen standard
-# errors is just sure.
+# Of 50 statements each must be sure by itself: few intervals of 1 s on either side would not do.
 BEFORE_SECONDS = 45.0
 GIVE_UP_SECONDS = 150.0  # told after 13 on a free machine; a busy one may need a second or third look
 CONFIG = """

@@ -108,7 +108,8 @@ def test_reads_are_priced_where_units_were(
     assert found.after.waited == pytest.approx([4.0] * 5)
     assert found.after.moved == pytest.approx([900 * SLOW * 1.01 / each] * 5)
     assert found.after.elsewhere == pytest.approx([1000 * FAST * 1.01 / each] * 5)
-    days, units = EvidenceReader(ledger, "shop", homes(ledger), look.joint).history(*look.history)
+    reader = EvidenceReader(ledger, "shop", homes(ledger), look.joint)
+    days, units = reader.history(*look.history, beside=reader.read(look.before, look.after))
     assert days.expected == pytest.approx([each] * 10)
     assert units is not None
     assert units.until.tolist() == days.at.tolist()
@@ -150,7 +151,7 @@ def test_reads_that_a_split_adds_to_each_transaction_are_its_cost(
     look = next_look(ledger, database, [row], clock.at, 0.0)
     assert look is not None
     evidence = EvidenceReader(ledger, "shop", homes(ledger), look.joint).read(look.before, look.after)
-    effect = estimate(evidence.before, evidence.after, 1)
+    effect = estimate(evidence.before, evidence.after)
     assert effect is not None
     assert evidence.split is (reason == SPLIT)
     if evidence.split:

@@ -190,7 +190,8 @@ def test_a_neighbour_that_comes_later_closes_no_rule(
             if outcomes := list(watch.verify()):
                 break
         assert [each.verdict for each in outcomes] == [verdict]
-        assert outcomes[0].change > 1.0, "as a whole it has doubled at least"
+        was, now = outcomes[0].wait_per_transaction_before, outcomes[0].wait_per_transaction_after
+        assert now > 2 * was, "as a whole it has doubled at least"
         is_hurt = verdict is OutcomeVerdict.HURT
         undos = [each for each in ledger.proposals.rows(database="sim") if each.proposal.moves[0].undoes is not None]
         assert bool(undos) is is_hurt

@@ -186,5 +186,5 @@ def test_half_of_a_rise_must_go_beyond_the_control(beyond: float, verdict: Outco
 def test_noise_of_hours_beside_a_control(effect: str, hurt: int) -> None:
     """A fifth more wait is found; no good move is called hurt because it relieved the device of the others."""
     generator = np.random.default_rng(11)
-    judged = [judge(make_case(generator, effect, "neighbours 3 h", days=2), seed, control=True) for seed in range(2)]
+    judged = [judge(make_case(generator, effect, "neighbours 3 h", days=2), control=True) for _ in range(2)]
     assert [each.verdict for each in judged].count(OutcomeVerdict.HURT) == hurt

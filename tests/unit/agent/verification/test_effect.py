@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
@@ -16,13 +14,11 @@ from agent.moving.effect import (
     LEAST_BEFORE,
     LOOKS,
     Effect,
-    _block,
-    _window_error,
     _with_feedback,
     estimate,
     look_seconds,
 )
-from agent.moving.usual_wait import Evidence, UsualWait, queue_curve
+from agent.moving.usual_wait import Evidence, queue_curve
 from connectors.model.observation import F64
 from tests.bench.verify import judged_moves
 
@@ -52,7 +48,7 @@ def evidence(
 
 def estimated(before: Evidence, after: Evidence) -> Effect:
     """The effect, which there is."""
-    found = estimate(before, after, seed=7)
+    found = estimate(before, after)
     assert found is not None
     return found
 
@@ -165,18 +161,18 @@ def test_shares_of_an_effect_make_the_whole() -> None:
 
 def test_too_little_is_no_effect() -> None:
     """Fewer intervals than are needed, or none in which anything was read."""
-    assert estimate(evidence(LEAST_BEFORE - 1), evidence(30, start=300), seed=1) is None
-    assert estimate(evidence(60), evidence(LEAST_AFTER - 1, start=300), seed=1) is None
+    assert estimate(evidence(LEAST_BEFORE - 1), evidence(30, start=300)) is None
+    assert estimate(evidence(60), evidence(LEAST_AFTER - 1, start=300)) is None
     idle = replace(evidence(30, start=300), waited=np.zeros(30), expected=np.zeros(30))
-    assert estimate(evidence(60), idle, seed=1) is None
+    assert estimate(evidence(60), idle) is None
 
 
 def test_merged_intervals_hold_the_same() -> None:
-    """Seconds, waits and expected waits add up; the oldest that fill no interval are left out."""
+    """Seconds, waits and expected waits add up."""
     minutes = evidence(10)
-    merged = minutes.merge(3)
-    assert len(merged) == 3
-    assert merged.waited.sum() == pytest.approx(minutes.waited[1:].sum())
+    merged = minutes.joined(np.array([0, 4, 7]))
+    assert merged.seconds.tolist() == [4 * MINUTE, 3 * MINUTE, 3 * MINUTE]
+    assert merged.waited.sum() == pytest.approx(minutes.waited.sum())
     assert merged.moved == pytest.approx([0.5] * 3)
     assert merged.at[-1] == minutes.at[-1]
 
@@ -221,36 +217,11 @@ def test_much_noise_alone_is_no_change() -> None:
     assert abs(np.mean(found)) < 0.05
 
 
-def test_the_error_of_a_short_time_is_that_of_its_noise() -> None:
-    """Of independent intervals: what the mean of sixteen misses by, also where only three times as many were seen."""
-
-    def noise(seed: int) -> Evidence:
-        return evidence(48, noise=0.1, seed=seed)
-
-    usual = cast(UsualWait, SimpleNamespace(expect=lambda of: of.expected))
-    told = np.mean([_window_error(usual, noise(seed), 16, 16) for seed in range(60)])
-    assert 0.8 < told / (0.1 / 4) < 1.3
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "block"),
-    [
-        (1440, 15, 15),  # as many as are measured after
-        (240, 30, 10),  # a 24th of the time before
-        (60, 30, 4),  # at least four
-        (9, 30, 3),  # but no more than a third of the time before
-        (6, 3, 2),
-    ],
-)
-def test_blocks_are_as_long_as_the_time_after_where_enough_was_seen_before(before: int, after: int, block: int) -> None:
-    """Else noise that lasts would be drawn in too few pieces."""
-    assert _block(before, after) == block
-
-
-def test_hours_are_known_once_most_of_a_day_was_seen() -> None:
-    """Twenty hours of 24."""
-    for minutes, known in ((1200, False), (1201, True)):
-        assert UsualWait(evidence(minutes), 15).knows_hours is known
+def test_hours_are_known_once_most_of_two_days_was_seen() -> None:
+    """What one day shows at an hour may be noise that lasts for hours."""
+    after = evidence(60, start=3000)
+    for minutes, known in ((2590, False), (2594, True)):
+        assert estimated(evidence(minutes, start=3000 - minutes), after).hours_known is known
 
 
 @pytest.mark.parametrize(("load", "outside"), [(1.0, 0.0), (1.2, 0.0), (2.0, 1.0), (0.5, 1.0), (0.85, 0.0)])

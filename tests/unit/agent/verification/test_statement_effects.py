@@ -84,7 +84,7 @@ def compared(
     at = np.array([each.ended_at.timestamp() for each in (*was, *now)])
     asked = np.concatenate([load_before, load_after * relief]) * seconds
     known = StatementLoad(at=at, seconds=np.full(len(at), seconds), asked=asked, placed=loads * seconds)
-    return compare_statements(was, now, known, seed=1, by_execution=by_execution)
+    return compare_statements(was, now, known, by_execution=by_execution)
 
 
 def ids(changes: Sequence[object]) -> list[str]:
@@ -208,14 +208,14 @@ def test_too_little_is_no_comparison() -> None:
     assert compared(shop, {}).compared < 5
     assert compared(Shop(1), {}, before=5).compared == 0
     none = np.empty(0)
-    assert compare_statements([], [], StatementLoad(at=none, seconds=none, asked=none, placed=none), 1).compared == 0
+    assert compare_statements([], [], StatementLoad(at=none, seconds=none, asked=none, placed=none)).compared == 0
 
 
 def test_where_no_load_is_known_its_own_counts() -> None:
     """An engine that counts no reads by object: how often the statement ran stands for the load."""
     shop, none = Shop(1), np.empty(0)
     (was, _), (now, _) = shop.intervals(96, 0), shop.intervals(12, 106, changes={3: 2.0})
-    found = compare_statements(was, now, StatementLoad(at=none, seconds=none, asked=none, placed=none), 1)
+    found = compare_statements(was, now, StatementLoad(at=none, seconds=none, asked=none, placed=none))
     assert ids(found.slower) == ["s3"]
 
 
@@ -255,7 +255,7 @@ def test_an_interval_whose_load_is_unknown_is_left_out() -> None:
     seen = np.ones(len(at), dtype=np.bool_)
     seen[[20, 100]] = False
     known = StatementLoad(at=at[seen], seconds=np.full(int(seen.sum()), seconds), asked=loads[seen], placed=loads[seen])
-    assert ids(compare_statements(was, now, known, seed=1).slower) == ["s3"]
+    assert ids(compare_statements(was, now, known).slower) == ["s3"]
 
 
 def test_the_worst_is_worst_while_it_runs() -> None:
@@ -274,4 +274,4 @@ def test_the_worst_is_worst_while_it_runs() -> None:
 
     now[4:] = [without(each) for each in now[4:]]
     known = StatementLoad(at=none, seconds=none, asked=none, placed=none)
-    assert ids(compare_statements(was, now, known, 1).slower) == ["s1", "s0"]
+    assert ids(compare_statements(was, now, known).slower) == ["s1", "s0"]
