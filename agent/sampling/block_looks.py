@@ -30,7 +30,6 @@ from policies.evidence.borders import (
     borders_to_look_at,
     columns_to_read,
     find_border,
-    wandering,
     with_look,
 )
 from policies.evidence.capacity import capacity_bytes
@@ -129,12 +128,9 @@ class BorderLooker:
         return self._clock.monotonic() - started
 
     def forget(self, key: str) -> None:
-        """Note that the border of a unit no longer holds: its heat has no part now, or its storage was rewritten."""
+        """Forget the borders of a unit: its heat has no part now, or its storage was rewritten."""
         borders = load_borders(self._ledger, self._name)
-        known = borders.get(key, UnitBorders())
-        if wandering(known.looks) is not None:
-            none = BorderLook(at_hour=self._clock.now().timestamp() / 3600, found=None)
-            borders[key] = replace(known, looks=with_look(known.looks, none))
+        if borders.pop(key, None) is not None:
             save_borders(self._ledger, self._name, borders)
         self._due.pop(key, None)
         self._rest.pop(key, None)

@@ -24,7 +24,7 @@ from agent.sampling.block_looks import (
 from connectors.kit.contract import Connector, ConnectorError, PrivilegeMissing
 from connectors.model.blocks import BlockLook, BlockReader, ResidentBlocks
 from connectors.model.observation import I64
-from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder, wandering
+from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
 from policies.evidence.range_heat import HeatShape, compare_looks, concentrate, with_turnover
 from tests.unit.policies.block_heat.pool import Pool
 from tests.virtual_clock import VirtualClock
@@ -273,7 +273,7 @@ def test_heat_ends_with_a_rewrite_after_which_a_unit_is_no_longer_looked_into(tm
         assert len(made.reader.looks) == looks + 2
         looker.close(save=True)
         assert load_block_heat(made.ledger, "shop") == {}
-        assert wandering(load_borders(made.ledger, "shop")[UNIT.key].looks) is None
+        assert load_borders(made.ledger, "shop") == {}
 
 
 def test_a_border_ends_with_the_part_that_it_borders(tmp_path: Path) -> None:
@@ -286,4 +286,4 @@ def test_a_border_ends_with_the_part_that_it_borders(tmp_path: Path) -> None:
         assert concentrate(even).shape is HeatShape.EVEN
         looker = BorderLooker("shop", made.ledger, made.clock, may_read=True)
         looker.look(cast(Connector, Engine(made.reader)), UNIT, even)
-        assert wandering(load_borders(made.ledger, "shop")[UNIT.key].looks) is None
+        assert load_borders(made.ledger, "shop") == {}
