@@ -63,9 +63,13 @@ def regress(amid: Amid) -> Found:
     count = len(amid.values)
     products, scales, noises = [], [], []
     both = np.column_stack((amid.columns, amid.values))
-    longest = float(amid.end[-1] - amid.end[0]) / 2  # what lasts longer than was seen is the level
+    # One after another, also where a clock was set back or two agents have watched the same time: what overlaps has no
+    # covariance of this form.
+    past = np.cumsum(amid.seconds)
+    end = past + np.maximum.accumulate(amid.end - past)
+    longest = float(end[-1] - end[0]) / 2  # what lasts longer than was seen is the level
     for fades in (each for each in TIME_CONSTANTS if each <= max(longest, TIME_CONSTANTS[0])):
-        alike = _means_alike(amid.end - amid.seconds / 2, amid.seconds, fades)
+        alike = _means_alike(end - amid.seconds / 2, amid.seconds, fades)
         for new in NEW:
             noise = (1 - new) * alike
             noise[np.diag_indices(count)] += new * NEW_SECONDS / (amid.seconds * amid.weight)

@@ -111,9 +111,10 @@ class BorderLooker:
             ConnectorError: the server did not answer.
         """
         started = self._clock.monotonic()
-        if not isinstance(connector, SeesValues) or started < self._due.get(unit.key, -math.inf):
-            return 0.0
         if concentrate(heat).shape not in _WITH_A_PART:
+            self.forget(unit.key)
+            return 0.0
+        if not isinstance(connector, SeesValues) or started < self._due.get(unit.key, -math.inf):
             return 0.0
         self._due[unit.key] = started + self._rest.get(unit.key, FIRST_SECONDS)
         self._rest[unit.key] = min(EVERY_SECONDS, 2 * self._rest.get(unit.key, FIRST_SECONDS))
@@ -125,6 +126,14 @@ class BorderLooker:
         borders[unit.key] = self._found(self._reader, unit, heat, replace(before, columns=columns, refused=""))
         save_borders(self._ledger, self._name, borders)
         return self._clock.monotonic() - started
+
+    def forget(self, key: str) -> None:
+        """Forget the borders of a unit: its heat has no part now, or its storage was rewritten."""
+        borders = load_borders(self._ledger, self._name)
+        if borders.pop(key, None) is not None:
+            save_borders(self._ledger, self._name, borders)
+        self._due.pop(key, None)
+        self._rest.pop(key, None)
 
     def close(self) -> None:
         """End the session."""
@@ -184,6 +193,7 @@ class BlockLooker:
         self._borders = BorderLooker(name, ledger, clock, may_read=may_read_values)
         self._name, self._share, self._connect, self._ledger, self._clock = name, share, connect, ledger, clock
         self._chosen: tuple[LookedAt, ...] = ()
+        self._left: tuple[LookedAt, ...] = ()  # lately, perhaps for a rewrite: looked at once more
         self._found: dict[str, RangeHeat] | None = None  # not loaded yet
         self._reader: BlockReader | None = None
         self._apart = LONGEST_SECONDS / 2
@@ -192,6 +202,7 @@ class BlockLooker:
 
     def choose(self, units: tuple[LookedAt, ...]) -> None:
         """Look into these from now on."""
+        self._left = tuple({*self._left, *self._chosen} - set(units))
         self._chosen = units
 
     def take_turn(self) -> bool:
@@ -201,15 +212,15 @@ class BlockLooker:
             ConnectorError: the server did not answer; it is asked again once the budget allows what that cost it, or
                 after an hour if the login may not look.
         """
-        chosen = self._chosen
-        if not chosen or self._share <= 0 or self._clock.monotonic() < self._due:
+        chosen, left = self._chosen, self._left and tuple(unit for unit in self._left if unit.key in self._heat_known())
+        if not (chosen or left) or self._share <= 0 or self._clock.monotonic() < self._due:
             return False
         reader = self._open()
         if reader is None:
             return False
         began = self._clock.monotonic()
         try:
-            first, second = self._take_pair(reader, chosen)
+            first, second = self._take_pair(reader, (*chosen, *left))
         except PrivilegeMissing:
             self._due = self._clock.monotonic() + ASK_AGAIN_SECONDS
             raise
@@ -217,6 +228,7 @@ class BlockLooker:
             self._count(self._clock.monotonic() - began)  # a look that was given up has cost the server as much
             raise
         self._count(first.server_seconds + second.server_seconds)
+        self._forget_rewritten(chosen, left, first)
         self._learn(chosen, first, second)
         self._look_for_borders(chosen)
         return True
@@ -265,9 +277,23 @@ class BlockLooker:
         self._clock.sleep(self._apart)
         return first, reader.look(ids)
 
+    def _forget_rewritten(self, chosen: tuple[LookedAt, ...], left: tuple[LookedAt, ...], look: BlockLook) -> None:
+        """End the heat and the border of units whose rows lie elsewhere by now, or that were left and are gone."""
+        found, storage = dict(self._heat_known()), {each.physical_id: each.storage for each in look.units}
+        for unit in (*chosen, *left):
+            if unit.key not in found:
+                continue
+            same = found[unit.key].storage
+            if storage.get(unit.physical_id, same if unit in chosen else None) != same:
+                del found[unit.key]
+                self._borders.forget(unit.key)
+                self._save_at = -math.inf
+        self._found = found
+        self._left = tuple(unit for unit in self._left if unit not in left and unit.key in found)
+
     def _learn(self, chosen: tuple[LookedAt, ...], first: BlockLook, second: BlockLook) -> None:
         key = {unit.physical_id: unit.key for unit in chosen}
-        before = {each.physical_id: each for each in first.units}
+        before = {each.physical_id: each for each in first.units if each.physical_id in key}
         at_hour, seconds = self._clock.now().timestamp() / 3600, second.monotonic_seconds - first.monotonic_seconds
         found, turnovers = dict(self._heat_known()), list[Turnover]()
         for each in second.units:

