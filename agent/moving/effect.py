@@ -148,7 +148,7 @@ def _effect_between(before: Evidence, after: Evidence) -> Effect:
     found = change_between(before, after)
     change, further = _with_feedback(found.whole[0], found.near[0])
     error = found.near[1] if further else found.whole[1]
-    seen = float(before.seconds.sum())
+    seen = np.minimum(before.seconds / found.lasts_seconds, 1.0)  # an interval shows one spell of noise at most
     return Effect(
         log_change=change,
         further=further,
@@ -158,7 +158,7 @@ def _effect_between(before: Evidence, after: Evidence) -> Effect:
         after=len(after),
         outside=0.0,
         hours_known=found.hours_known,
-        times=seen / found.lasts_seconds if len(before) >= LEAST_INTERVALS else 0.0,
+        times=float(seen.sum()) if len(before) >= LEAST_INTERVALS else 0.0,
     )
 
 

@@ -136,7 +136,8 @@ def _lasts(fades: float, new: float, seconds: float) -> float:
 def _means_alike(middle: F64, seconds: F64, fades: float) -> F64:
     """Covariance of means over intervals, of noise that fades with that time constant, of variance 1. ``(n, n)``."""
     lengths = seconds / fades
-    flat = np.sinh(lengths / 2) / (lengths / 2)
-    alike = np.exp(-np.abs(middle[:, np.newaxis] - middle) / fades) * np.outer(flat, flat)
-    alike[np.diag_indices(len(lengths))] = 2 / lengths * (1 + np.expm1(-lengths) / lengths)
+    ends = -np.expm1(-lengths) / lengths
+    between = np.abs(middle[:, np.newaxis] - middle) - (seconds[:, np.newaxis] + seconds) / 2
+    alike = np.exp(-np.maximum(between, 0.0) / fades) * np.outer(ends, ends)
+    alike[np.diag_indices(len(lengths))] = 2 / lengths * (1 - ends)
     return np.asarray(alike)

@@ -202,7 +202,7 @@ class BlockLooker:
 
     def choose(self, units: tuple[LookedAt, ...]) -> None:
         """Look into these from now on."""
-        self._left = tuple({*self._left, *self._chosen} - set(units))
+        self._left = tuple(unit for unit in dict.fromkeys((*self._left, *self._chosen)) if unit not in units)
         self._chosen = units
 
     def take_turn(self) -> bool:

@@ -129,7 +129,7 @@ def _look(agent: Hotplace) -> None:
     while time.monotonic() < until:
         agent.plan()  # says which units are worth looks
         agent.watch.observing.look_at_blocks()
-        time.sleep(1.0)
+        time.sleep(1.0)  # or plans would take a processor from the load
     agent.watch.observing.looker.close(save=True)
 
 

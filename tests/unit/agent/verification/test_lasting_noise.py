@@ -66,6 +66,24 @@ def test_intervals_that_overlap_have_an_effect_as_well() -> None:
         assert abs(effect.log_change - once.log_change) < once.error
 
 
+@pytest.mark.parametrize("days", [1, 6])
+def test_a_long_gap_is_one_interval(days: int) -> None:
+    """An agent was away for days: that interval is judged like others, and shows one spell of noise at most."""
+    before, after = (side.rows(slice(-20, None)) for side in parts(60.0, seed=3))
+    away = np.arange(len(before)) == 10
+    minutes = np.where(away, days * 1440.0, 1.0)
+    gap = replace(
+        before,
+        at=before.at - np.where(np.arange(len(before)) < 10, days * 86_400.0, 0.0),
+        seconds=before.seconds * minutes,
+        waited=before.waited * minutes,
+        expected=before.expected * minutes,
+    )
+    effect = found(gap, after)
+    assert effect.error > 0
+    assert effect.times <= len(before)
+
+
 @pytest.mark.parametrize("lasts", [5.0, 60.0, 360.0])
 def test_the_error_is_what_the_change_misses_by(lasts: float) -> None:
     """Of moves without effect, amid noise of minutes and of hours."""
