@@ -3,7 +3,8 @@
 Several forecasts of each unit's demand run side by side: means that forget by half in ``HALF_LIVES``, the next hours
 as they were on the last days, and as they were in the last weeks. Where partitions are born in series, two more know a
 partition by its place in the series, as the newest or the seventh: the next hours, and the whole day, as they were for
-the partitions that had this place before (``with_births``). Each plays for itself: every half hour it fills a
+the partitions that had this place before (``with_births``); a third knows it by itself. These three are mixed for the
+series, and the six for all other units. Each plays for itself: every half hour it fills a
 fast tier as large as the real one, by value per byte, and pays for what it copies. What it would have saved by the
 demand that came, less its copies, is its score; likelihood is not asked, since a forecast that errs alike for all units
 places as well as one that is right.
@@ -36,9 +37,9 @@ from policies.model.settings import THERE_AND_BACK
 
 HOUR = 3600.0
 HALF_LIVES = (1.5, 6.0, 24.0, 96.0)  # hours
-LASTING = np.array((12.0, 24.0, 48.0, 96.0, 8.0, 12.0, 8.0, 24.0))  # hours over which a move by each is to pay
+LASTING = np.array((12.0, 24.0, 48.0, 96.0, 8.0, 12.0, 8.0, 24.0, 12.0))  # hours over which a move by each is to pay
 FORECASTS = len(LASTING)
-BY_UNIT = 6  # the first ones, which know a unit by itself; those behind it know a partition by its place in its series
+BY_UNIT = 6  # the first ones, which tell units apart; those behind it tell apart how series of partitions are known
 RECENT = 1  # the memory as long as that of recent work, by which copies are priced (``settings.half_life_seconds``)
 LONG = 2  # the memory that stands in where no day or week was seen yet
 DAY_AHEAD, WEEK_AHEAD = 3, 6  # hours
@@ -81,8 +82,13 @@ class HorizonState:
 
     @property
     def shares(self) -> F64:
-        """Weight of each forecast in the mix, ``(FORECASTS,)``; equal before there was any score."""
-        return _shares_of(self.score, FORECASTS if self.in_series.any() else BY_UNIT)
+        """Weight of each forecast in the mix, of series where partitions are born; equal before there was any score.
+
+        Shape ``(FORECASTS,)``.
+        """
+        weight, rows = np.zeros(FORECASTS), slice(BY_UNIT, None) if self.in_series.any() else slice(BY_UNIT)
+        weight[rows] = _shares_of(self.score[rows])
+        return weight
 
     @property
     def lasting_seconds(self) -> float:
@@ -152,7 +158,7 @@ def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, sit
     forecasts = _forecasts(state, seasons, at)
     # What a copy cost is known best when it was made: a unit that comes up amid batch work costs ten times what the
     # same copy seems to have cost by noon.
-    earned = np.where(fast == state.fast, state.earned + state.came, -cost * _dearest(forecasts, fast))
+    earned = np.where(fast == state.fast, state.earned + state.came, -cost * _dearest(state, forecasts, fast))
     resident, spent = np.zeros_like(state.resident), np.zeros(FORECASTS)
     for row, (demand, hours) in enumerate(zip(forecasts, LASTING, strict=True)):
         before = state.resident[row] & (size > 0)
@@ -171,7 +177,8 @@ def expected_demand(state: HorizonState, seasons: SeasonState, at: datetime) -> 
     """Slots with columns, ascending, and the wait index that the mix expects of each; see ``judge_forecasts``."""
     if not np.array_equal(state.slot, seasons.slot):  # stored by a version that kept only one of the two
         return np.zeros(0, np.int64), np.zeros(0)
-    return state.slot, np.asarray(state.shares @ _forecasts(state, seasons, at), dtype=np.float64)
+    by_unit = _forecasts(state, seasons, at)[:BY_UNIT]
+    return state.slot, np.asarray(_shares_of(state.score[:BY_UNIT]) @ by_unit, dtype=np.float64)
 
 
 def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
@@ -206,14 +213,14 @@ def dearest_copy(state: HorizonState, seasons: SeasonState, at: datetime) -> flo
     """How many times what recent work says a copy may cost in the hours to come, by who expects most; 1 or more."""
     if not np.array_equal(state.slot, seasons.slot):
         return 1.0
-    return _dearest(_forecasts(state, seasons, at), state.fast)
+    return _dearest(state, _forecasts(state, seasons, at), state.fast)
 
 
-def _dearest(forecasts: F64, fast: Bools) -> float:
+def _dearest(state: HorizonState, forecasts: F64, fast: Bools) -> float:
     """The same of some forecasts: a copy holds up those who wait for what is not on the fastest tier."""
-    waiting = forecasts[:, ~fast].sum(axis=1)
+    recent = _ratio(state.means[RECENT], state.weight[RECENT])[~fast].sum()
     # Over one session at least, as a copy is priced: after an idle night the morning would seem endlessly dear.
-    return max(1.0, float(waiting.max() / max(1.0, waiting[RECENT])))
+    return max(1.0, float(forecasts[:, ~fast].sum(axis=1).max() / max(1.0, recent)))
 
 
 def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) -> HeatView:
@@ -277,12 +284,12 @@ def with_births(state: HorizonState, seasons: SeasonState, series: Sequence[tupl
     return state
 
 
-def _shares_of(score: F64, first: int) -> F64:
-    """Weights of a mix of the first forecasts only, 0 for the others. Shape ``(FORECASTS,)``."""
-    weight, best = np.zeros(FORECASTS), float(score[:first].max())
+def _shares_of(score: F64) -> F64:
+    """Weights of a mix of forecasts with these scores, shape as given."""
     # Where no forecast saves anything, ratios to the best would turn their order round. Elsewhere by the distance from
     # the best score and as a share of it: absolute seconds would make the mix depend on how busy the database is.
-    weight[:first] = np.exp(LEARNING_RATE * (score[:first] / best - 1.0)) if best > 0 else 1.0
+    best = float(score.max())
+    weight = np.exp(LEARNING_RATE * (score / best - 1.0)) if best > 0 else np.ones(len(score))
     return np.asarray(weight / weight.sum(), dtype=np.float64)
 
 
@@ -297,11 +304,15 @@ def _forecasts(state: HorizonState, seasons: SeasonState, at: datetime) -> F64:
     demand, seconds = seasons.demand[week, : len(state)], seasons.seconds[week, : len(state)]
     by_week = _mean_of_cells(demand, seconds, HOUR / 2, otherwise)
     by_unit = np.vstack((means, by_day, by_week))
-    # Of all other units as the mix has it: only how series are placed is to tell these forecasts from the others.
-    mixed = _shares_of(state.score, BY_UNIT)[:BY_UNIT] @ by_unit
+    mixed = _shares_of(state.score[:BY_UNIT]) @ by_unit
     whole_day = _ratio(state.place_means.sum(axis=0), state.place_weight.sum(axis=0))
     by_place = _mean_of_cells(state.place_means[day], state.place_weight[day], 0.0, whole_day)
-    return np.vstack((by_unit, *(np.where(state.in_series, each, mixed) for each in (by_place, whole_day))))
+    of_series = np.vstack((by_place, whole_day, mixed))
+    together = _shares_of(state.score[BY_UNIT:]) @ of_series
+    # Each has all other units as their mix has them. By one score for both, the memory that follows births best would
+    # place the tables next to the partitions as well, and send them to and fro with every noisy hour.
+    series = np.where(state.in_series, of_series, mixed)
+    return np.vstack((np.where(state.in_series, together, by_unit), series))
 
 
 def _mean_of_cells(demand: F32, weight: F32, least: float, otherwise: F64) -> F64:
@@ -416,13 +427,13 @@ def horizons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HorizonState:
 
 def _with_places(arrays: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
     """The arrays, of an older version with what it did not keep."""
-    if "in_series" in arrays or "slot" not in arrays:
+    if "slot" not in arrays:
         return arrays
     count = len(arrays["slot"])
     cells = np.zeros((24, count), np.float32)
     older = {"in_series": np.zeros(count, np.bool_), "place_means": cells, "place_weight": cells, **arrays}
     for name, axis in (("resident", 0), ("scores", 1)):
-        if name in arrays and arrays[name].shape[axis] == BY_UNIT:
-            more = np.zeros_like(arrays[name]).take(range(FORECASTS - BY_UNIT), axis)
+        if name in arrays and arrays[name].shape[axis] < FORECASTS:
+            more = np.zeros_like(arrays[name]).take([0] * (FORECASTS - arrays[name].shape[axis]), axis)
             older[name] = np.concatenate((arrays[name], more), axis)
     return older

@@ -42,7 +42,7 @@ def looked_back_at(hour: int, series: I64) -> F64:
     return newest_is_hot(hour, series) + np.where(back, 1.0, 0.0)
 
 
-def lived(load: Load, days: int = DAYS) -> tuple[HorizonState, SeasonState, I64]:
+def lived(load: Load, days: int = DAYS, noise: float = 0.2) -> tuple[HorizonState, SeasonState, I64]:
     """So many days with a birth at each midnight, the last of them just now; what is known, and the series."""
     state, cells, draw = HorizonState(), seasons.empty_seasons(UNITS), np.random.default_rng(1)
     series, here = np.arange(KEPT, dtype=np.int64), np.arange(UNITS, dtype=np.int64)
@@ -59,7 +59,7 @@ def lived(load: Load, days: int = DAYS) -> tuple[HorizonState, SeasonState, I64]
             break
         index = np.full(UNITS, 0.0)
         index[series] = load(hour, series)
-        index[-5:] = 0.3 * draw.lognormal(0.0, 0.2, 5)  # no partitions
+        index[-5:] = 0.3 * draw.lognormal(-(noise**2) / 2, noise, 5)  # no partitions
         cells = seasons.learnt(cells, at + timedelta(minutes=30), HOUR, here, index, ~none)
         state = watch_interval(state, cells, at + timedelta(minutes=30), HOUR, here, index, ~none)
         state = judge_forecasts(state, cells, at + timedelta(hours=1), site)
@@ -87,6 +87,15 @@ def test_a_look_back_is_expected_at_its_place_and_hour() -> None:
     by_day, by_night = (expected(state, cells, series, hour) for hour in (9, 20))
     assert by_day[-8] > 3 * by_night[-8]
     assert by_day[-8] > 5 * max(by_day[-7], by_day[-6])
+
+
+def test_tables_next_to_partitions_are_remembered_by_what_places_them() -> None:
+    """Their noise is averaged out over days, though memory of hours would follow the births best."""
+    state, cells, _ = lived(newest_is_hot, 12, noise=0.5)
+    assert int(state.score[:BY_UNIT].argmax()) > 1
+    others = np.arange(UNITS - 5, UNITS)
+    _, demand = expected_demand(state, cells, MONDAY + timedelta(days=12, hours=1))
+    assert demand[np.searchsorted(state.slot, others)] == pytest.approx(np.full(5, 0.3), rel=0.15)
 
 
 def test_two_born_at_once_move_all_others_by_two_places() -> None:
@@ -140,6 +149,8 @@ def test_what_older_versions_stored_knows_no_places() -> None:
     older = {
         name: column for name, column in arrays.items() if name not in {"in_series", "place_means", "place_weight"}
     }
+    before = {"resident": arrays["resident"][:-1], "scores": arrays["scores"][:, :-1]}
+    assert horizons_from_arrays({**arrays, **before}).score.tolist() == [*state.score[:-1], 0.0]
     older |= {"resident": arrays["resident"][:BY_UNIT], "scores": arrays["scores"][:, :BY_UNIT]}
     found = horizons_from_arrays(older)
     assert not found.in_series.any()
