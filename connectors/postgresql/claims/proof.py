@@ -16,7 +16,7 @@ from connectors.kit.contract import Clock, ConnectorError
 from connectors.kit.proving import OwnReads, Row, Scratch, first_words
 from connectors.kit.settings import answer_seconds
 from connectors.postgresql.errors import connection_broke, outcome_unknown, translate
-from connectors.postgresql.sampler import query_for
+from connectors.postgresql.sampler import KNOWS_CONTEXTS, query_for
 from connectors.postgresql.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
@@ -45,8 +45,12 @@ def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
 
     >>> sorted(of_other_versions((18, 4)))
     ['roles_14', 'roles_16']
+    >>> sorted(of_other_versions((15, 18)))
+    ['foreground', 'roles', 'roles_16', 'scans']
     """
-    return frozenset({"roles", "roles_14", "roles_16"} - {query_for(version[0] * 10000)})
+    number = version[0] * 10000
+    others = {"roles", "roles_14", "roles_16"} - {query_for(number)}
+    return frozenset(others if number >= KNOWS_CONTEXTS else others | {"foreground", "scans"})
 
 
 def describing(query: str) -> str:

@@ -104,8 +104,8 @@ def test_reads_of_the_system_catalog_do_not_slow_down_the_tiers() -> None:
 
 
 # A real PostgreSQL 18 (io_method = worker), 20 s: two clients look up rows that the operating system has cached, and a
-# third reads a table from end to end. Blocks and seconds by pg_stat_database, parts of both by pg_stat_io. A look-up took
-# 11.8 us a block by the clients' own EXPLAIN (ANALYZE, BUFFERS).
+# third reads a table from end to end. Blocks and seconds by pg_stat_database, parts of both by pg_stat_io. By the
+# clients' own EXPLAIN (ANALYZE, BUFFERS) a look-up took 11.8 us a block.
 REPORT = DatabaseDemand(reads=170_024.0, read_wait=0.69814, scan_reads=169_818.5, scan_wait=0.69579)
 
 
