@@ -279,14 +279,14 @@ def observe(
     # Written with ``not``, so that NaN, a wait that was not measured, is passed over as well.
     if not measured >= 0 or reads < LEAST_COVERAGE * all_reads:
         return state
-    taken = _taken_by_scans(rates, database.scan_reads * part) if database.scan_wait >= 0 else np.zeros_like(rates)
+    taken = _reads_of_scans(rates, database.scan_reads * part) if database.scan_wait >= 0 else np.zeros_like(rates)
     scans = taken.sum(axis=0)
     scan_wait = min(measured, database.scan_wait * part) if scans.any() else 0.0
     state, waits_of_scans = _with_scans(state, prior, scans, scan_wait, demand.seconds, settings)
     return _with_others(state, prior, rates - taken, measured - scan_wait, waits_of_scans, demand, settings)
 
 
-def _taken_by_scans(rates: F64, scan_reads: float) -> F64:
+def _reads_of_scans(rates: F64, scan_reads: float) -> F64:
     """Of the reads of each kind and tier, shape ``(READS, tiers)``, those of so many blocks that scans read.
 
     They are reads ahead; what is more than those was taken for look-ups, by rows or sizes that have changed since.
