@@ -16,7 +16,7 @@ from connectors.kit.contract import Clock, ConnectorError
 from connectors.kit.proving import OwnReads, Row, Scratch, first_words
 from connectors.kit.settings import answer_seconds
 from connectors.postgresql.errors import connection_broke, outcome_unknown, translate
-from connectors.postgresql.sampler import foreground_for, query_for
+from connectors.postgresql.sampler import KNOWS_CONTEXTS, foreground_for, query_for
 from connectors.postgresql.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
@@ -27,7 +27,7 @@ OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "fo
 trim = str  # questions are asked as they stand
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs on its own
-
+OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14", "scans"})
 
 def queries() -> Mapping[str, str]:
     """Each query of the connector as one that gives no row and so does nothing, but names every column and function.
@@ -47,10 +47,11 @@ def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
     >>> sorted(of_other_versions((18, 4)))
     ['foreground_14', 'roles_14', 'roles_16']
     >>> sorted(of_other_versions((14, 23)))
-    ['foreground', 'roles', 'roles_16']
+    ['foreground', 'roles', 'roles_16', 'scans']
     """
     number = version[0] * 10000
-    return OF_SOME_VERSIONS - {query_for(number), foreground_for(number)}
+    others = OF_SOME_VERSIONS - {query_for(number), foreground_for(number)}
+    return others - {"scans"} if number >= KNOWS_CONTEXTS else others
 
 
 def describing(query: str) -> str:
