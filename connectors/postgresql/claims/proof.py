@@ -29,6 +29,7 @@ COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z",
 PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs on its own
 OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14", "scans"})
 
+
 def queries() -> Mapping[str, str]:
     """Each query of the connector as one that gives no row and so does nothing, but names every column and function.
 
