@@ -374,6 +374,8 @@ class DatabaseDemand:
     oldest_open: float = float("nan")  # seconds for which the oldest of them has been open
     read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
     written: float = float("nan")  # blocks written that no session waited for
+    scan_reads: float = float("nan")  # of the reads, those of scans whose wait is measured apart: large tables, VACUUM
+    scan_wait: float = float("nan")  # of the wait for reads, theirs
     logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted
 
 

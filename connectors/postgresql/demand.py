@@ -17,20 +17,35 @@ leaves of an index. Runs last as long as rows fill blocks (``runs = rows / rows 
 single reads. ``single`` counts rows looked up one by one, which are taken to miss as often as runs do. Without runs,
 one report over a table that also serves look-ups makes the table look ten times as hot as it is.
 
-A miss may still be found in the operating system's cache; only the read times of the whole database tell.
+A miss may still be found in the operating system's cache; only the read times of the whole database tell. From 16 on
+the server also counts and times what scans read, all databases together: ``scans_of``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from connectors.kit.counters import build_demand
-from connectors.model.observation import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
+from connectors.model.observation import (
+    F64,
+    I64,
+    NO_PARENT,
+    SIGNALS,
+    Bools,
+    DatabaseDemand,
+    Demand,
+    Interval,
+    Signal,
+)
 from connectors.postgresql.catalog import BLOCK_BYTES, Shape
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 # Chunks are cut so that four of them fill a block (TOAST_TUPLES_PER_PAGE).
 TOAST_CHUNKS_PER_BLOCK = 4.0
+DROPPED_SECONDS = 1e-6  # of a read at most, by pg_stat_database, which adds up whole microseconds
+OWN_SHARE = 0.9  # of the server's reads, and of the wait for them: with less, its scans may be another database's
 
 
 def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> Demand:
@@ -62,7 +77,26 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     # the unit's own size is the bound.
     counts[Signal.ASYNC_WRITE] = added + np.minimum(interval.deltas["rows_changed"], blocks)
     observed = known & ~interval.restarted
-    return build_demand(interval, counts, observed, estimated=ESTIMATED)
+    return build_demand(interval, counts, observed, estimated=ESTIMATED, database=scans_of(interval))
+
+
+def scans_of(interval: Interval) -> DatabaseDemand:
+    """The database's rates, with what scans have of its reads and of the wait for them.
+
+    The server tells this of all its databases together. Where nearly everything is this one's, scans have the same
+    shares of its own figures; elsewhere, and before 16, they are not known.
+    """
+    found, figures = interval.database_rates(), interval.database
+    try:
+        reads, seconds = figures["server_reads"], figures["server_read_seconds"]
+        own = figures["read_seconds"] + DROPPED_SECONDS * figures["reads"]
+        known = figures["reads"] >= OWN_SHARE * reads > 0 and own >= OWN_SHARE * seconds > 0
+        shares = (figures["scan_reads"] / reads, figures["scan_seconds"] / seconds) if known else ()
+    except KeyError:  # a counter fell, or was never read
+        return found
+    if not shares:
+        return found
+    return replace(found, scan_reads=found.reads * shares[0], scan_wait=found.read_wait * shares[1])
 
 
 def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:

@@ -25,6 +25,7 @@ from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
 
 LOG_BY_OBJECT, TEMPORARY_TABLES = 180000, 160000  # versions whose pg_stat_io knows the log, and temporary tables
+KNOWS_CONTEXTS = 160000  # versions whose pg_stat_io tells large scans from other reads
 _TIMES = ("read_seconds", "write_seconds", "waited_seconds")
 _COLUMNS = ("reads", "read_seconds", "writes", "write_seconds", "waited_seconds", "written_bytes", "active_seconds")
 _UNTIMED = {
@@ -80,8 +81,9 @@ _WIRE = 2 + _OWN
 _UNIT, _TOAST_TABLE = 0, 1  # roles
 _OF_TOAST_TOO = frozenset({"blocks_fetched", "blocks_hit"})  # those of a TOAST relation are added to its table's
 _CHUNKS = frozenset({"rows_inserted", "rows_changed"})  # of a TOAST table, they are its chunks
+SCANS_FIGURES = ("server_reads", "server_read_seconds", "scan_reads", "scan_seconds")  # of all databases
 DATABASE_FIGURES = ("reads", "read_seconds", "write_seconds", "transactions", "active_seconds")
-_NEED_IO_TIMING = frozenset({"read_seconds", "write_seconds"})
+_NEED_IO_TIMING = frozenset({"read_seconds", "write_seconds", "server_read_seconds", "scan_seconds"})
 _FIGURES = len(DATABASE_FIGURES)
 _OWN_ROW = _FIGURES + 3  # what follows are the sessions; exports and recordings of earlier versions end there
 _TRANSACTIONS = DATABASE_FIGURES.index("transactions")
@@ -124,7 +126,7 @@ class StatisticsSampler:
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Four queries, and a fifth when TOAST tables have come or changed since the last time.
+        """Five queries, four before version 16, and one more when TOAST tables have come or changed since.
 
         Raises:
             TimedOut: the counters took longer than their share of the time, and the time of rest is not over.
@@ -132,7 +134,7 @@ class StatisticsSampler:
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
         found = self._counters.read(monotonic)
-        row = self._database_row()
+        row, scans = self._database_row(), self._scans_row()
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         kinds = self._kinds_of_sessions()
         answered = self._clock.monotonic()
@@ -145,7 +147,7 @@ class StatisticsSampler:
         database = {
             **{
                 name: float(value)
-                for name, value in zip(DATABASE_FIGURES, figures, strict=True)
+                for name, value in zip(DATABASE_FIGURES + SCANS_FIGURES[: len(scans)], (*figures, *scans), strict=True)
                 if timing or name not in _NEED_IO_TIMING
             },
             **self._processors(monotonic),
@@ -224,6 +226,15 @@ class StatisticsSampler:
             raise ConnectorError("pg_stat_database has no row of this database", advice="Set track_counts = on.")
         return rows[0]
 
+    def _scans_row(self) -> Row:
+        """What scans read and how long that took; () of a version that does not tell."""
+        if self._session.version < KNOWS_CONTEXTS:
+            return ()
+        try:
+            return self._session.rows(query("scans"), doing="sampling the reads of scans")[0]
+        except NotRecorded:  # by an earlier version, or by a person's exports
+            return ()
+
     def _by_unit(self, wire: list[Counts]) -> tuple[I64, dict[str, Counts]]:
         """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""
         oid, role = wire.pop(0), wire.pop(0)
@@ -296,7 +307,9 @@ def _spread(values: Counts, at: I64, count: int) -> Counts:
     return column
 
 
-KNOWS_CONTEXTS = 160000  # versions whose pg_stat_io tells large scans from other reads
+def foreground_for(version: int) -> str:
+    """Name of the query of client sessions' reads for a server of that version."""
+    return "foreground" if version >= KNOWS_CONTEXTS else "foreground_14"
 
 
 def read_foreground(session: ReadSession) -> ForegroundReads | None:
@@ -305,6 +318,6 @@ def read_foreground(session: ReadSession) -> ForegroundReads | None:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    name = "foreground" if session.version >= KNOWS_CONTEXTS else "foreground_14"
+    name = foreground_for(session.version)
     reads, seconds, timed = session.rows(query(name), doing="looking at how long reads take")[0]
     return ForegroundReads(reads, seconds) if timed else None

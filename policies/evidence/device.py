@@ -17,6 +17,10 @@ their part of the seconds. The factors are shrunk towards 1 as if the prior had 
 sum says little about a small part of it, so ``left_possible`` gives the least and the most that the waits allow each
 factor. Where these are further apart than ``NARROW``, the tier keeps its configured speed, or the nearest possible one.
 
+A scan's block and a look-up may differ by any ratio: files in the operating system's cache, or workers that read ahead.
+So where an engine times scans apart (``scan_wait``), a second regression of the same form finds one factor per tier for
+blocks in runs, and theirs are no part of the first. Elsewhere one factor is for both.
+
 ``error_ratios`` says how sure each speed is, by how far each interval lay from the belief before it.
 
 ``slowest_pace`` removes the effect of placement from demand. Sessions that wait less ask again sooner, so fast storage
@@ -183,6 +187,12 @@ class DeviceState:
     missed: F64  # (tiers,) squares of how far intervals lay from the belief before them, by the tiers' shares of them
     count: F64  # (tiers,) intervals, by the same shares
     points: F64  # (tiers, BINS, FIGURES) how the time of a read grew with the load, see ``servers``
+    scan_gram: F64  # (tiers, tiers) as ``gram``, of scans that are timed apart ...
+    scan_moment: F64  # (tiers,) ... and as ``moment``
+
+    def of_scans(self) -> DeviceState:
+        """The same with the regression of scans in place of that of all other reads."""
+        return replace(self, gram=self.scan_gram, moment=self.scan_moment)
 
 
 def empty_devices(tiers: int) -> DeviceState:
@@ -193,6 +203,8 @@ def empty_devices(tiers: int) -> DeviceState:
         missed=np.zeros(tiers),
         count=np.zeros(tiers),
         points=no_points(tiers),
+        scan_gram=np.zeros((tiers, tiers)),
+        scan_moment=np.zeros(tiers),
     )
 
 
@@ -232,7 +244,8 @@ def observe_spaces(
     weight = reads * demand.seconds
     fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
     used = (expected > 0).astype(np.float64)
-    return DeviceState(
+    return replace(
+        state,
         gram=state.gram * fading + np.diag(weight),
         moment=state.moment * fading + weight * ratio,
         missed=state.missed * fading + used * np.square(ratio / _factors(state, prior) - 1.0),
@@ -256,30 +269,83 @@ def observe(
     Returns:
         New evidence; the same when the interval measures no wait or too many of its reads have no known tier.
     """
-    rates = reads_by_tier(demand, tier, len(prior))
-    reads = float(rates[list(READS)].sum())
-    all_reads = demand.database.reads if demand.database.reads == demand.database.reads else reads
-    weights = wait_weights(prior, settings)[:, list(READS)]
-    by_prior = (weights * rates[list(READS)].T).sum(axis=1)
-    expected = float(by_prior.sum())
+    rates, database = reads_by_tier(demand, tier, len(prior))[list(READS)], demand.database
+    reads = float(rates.sum())
+    all_reads = database.reads if database.reads == database.reads else reads
     # The database waits for its system catalog as well, and for units whose tier is not known or whose counters were
     # not read: their reads take their part of the wait along.
-    measured = demand.database.read_wait * min(1.0, reads / all_reads) if all_reads > 0 else demand.database.read_wait
+    part = min(1.0, reads / all_reads) if all_reads > 0 else 1.0
+    measured = database.read_wait * part
     # Written with ``not``, so that NaN, a wait that was not measured, is passed over as well.
-    if not measured >= 0 or expected <= 0 or reads < LEAST_COVERAGE * all_reads:
+    if not measured >= 0 or reads < LEAST_COVERAGE * all_reads:
         return state
-    share = by_prior / expected
-    # Clipped before it enters the sums: one interval in which the server hung would outweigh days of good ones.
-    ratio = min(max(measured / expected, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
+    taken = _reads_of_scans(rates, database.scan_reads * part) if database.scan_wait >= 0 else np.zeros_like(rates)
+    scans = taken.sum(axis=0)
+    scan_wait = min(measured, database.scan_wait * part) if scans.any() else 0.0
+    state, waits_of_scans = _with_scans(state, prior, scans, scan_wait, demand.seconds, settings)
+    return _with_others(state, prior, rates - taken, measured - scan_wait, waits_of_scans, demand, settings)
+
+
+def _reads_of_scans(rates: F64, scan_reads: float) -> F64:
+    """Of the reads of each kind and tier, shape ``(READS, tiers)``, those of so many blocks that scans read.
+
+    They are reads ahead; what is more than those was taken for look-ups, by rows or sizes that have changed since.
+    """
+    taken = np.zeros_like(rates)
+    for row in (READS.index(Signal.PREFETCHED_READ), READS.index(Signal.SYNC_READ)):
+        total, left = float(rates[row].sum()), scan_reads - float(taken.sum())
+        if total > 0 and left > 0:  # NaN: not known
+            taken[row] = rates[row] * min(1.0, left / total)
+    return taken
+
+
+def _with_scans(
+    state: DeviceState,
+    prior: Sequence[TierSpeed],
+    scans: F64,
+    measured: float,
+    seconds: float,
+    settings: PolicySettings,
+) -> tuple[DeviceState, F64]:
+    """With what scans of so many blocks a second waited; and their waits by tier, shape ``(tiers,)``."""
+    by_prior = scans * [speed.sequential_read_seconds for speed in prior]
+    expected = float(by_prior.sum())
+    if expected <= 0:
+        return state, np.zeros(len(prior))
+    share, ratio = by_prior / expected, _ratio(measured, expected)
+    fading, weight = 2.0 ** (-seconds / settings.half_life_seconds), float(scans.sum()) * seconds
+    learnt = replace(
+        state,
+        scan_gram=state.scan_gram * fading + weight * np.outer(share, share),
+        scan_moment=state.scan_moment * fading + weight * ratio * share,
+    )
+    return learnt, share * measured
+
+
+def _with_others(
+    state: DeviceState, prior: Sequence[TierSpeed], rates: F64, measured: float, waits_of_scans: F64, demand: Demand,
+    settings: PolicySettings,
+) -> DeviceState:  # fmt: skip
+    """With what all other reads waited, together; ``rates`` of shape ``(READS, tiers)``."""
+    by_prior = (wait_weights(prior, settings)[:, list(READS)] * rates.T).sum(axis=1)
+    expected, weight = float(by_prior.sum()), float(rates.sum()) * demand.seconds
+    if expected <= 0 or weight < 1:
+        return state
+    share, ratio = by_prior / expected, _ratio(measured, expected)
     fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
-    weight = reads * demand.seconds
-    return DeviceState(
+    return replace(
+        state,
         gram=state.gram * fading + weight * np.outer(share, share),
         moment=state.moment * fading + weight * ratio * share,
         missed=state.missed * fading + share * (ratio / float(share @ _factors(state, prior)) - 1.0) ** 2,
         count=state.count * fading + share,
-        points=_points_of_one(state, prior, demand, by_prior, measured, reads * demand.seconds),
+        points=_points_of_one(state, prior, demand, by_prior, measured, waits_of_scans, weight),
     )
+
+
+def _ratio(measured: float, expected: float) -> float:
+    """Clipped before it enters the sums: one interval in which the server hung would outweigh days of good ones."""
+    return min(max(measured / expected, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
 
 
 def _sessions_found(waits: F64, demand: Demand) -> F64:
@@ -289,9 +355,13 @@ def _sessions_found(waits: F64, demand: Demand) -> F64:
 
 
 def _points_of_one(
-    state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, by_prior: F64, measured: float, reads: float
-) -> F64:
-    """How the latency of the tier grew where nearly all of the measured wait for these reads is its own."""
+    state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, by_prior: F64, measured: float,
+    waits_of_scans: F64, reads: float,
+) -> F64:  # fmt: skip
+    """How the latency of the tier grew where nearly all of the measured wait for these reads is its own.
+
+    Scans are no part of ``measured``, but the reads find them there.
+    """
     waits = by_prior * _factors(state, prior)
     row = int(np.argmax(waits))
     rest = float(waits.sum() - waits[row])
@@ -300,7 +370,7 @@ def _points_of_one(
         return state.points
     left = np.full(len(prior), measured - rest)
     ratio = left / by_prior[row]
-    return add_points(state.points, _sessions_found(left, demand), ratio, own, demand.seconds)
+    return add_points(state.points, _sessions_found(left + waits_of_scans, demand), ratio, own, demand.seconds)
 
 
 def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
@@ -383,6 +453,8 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
         return ()
     factors, errors, (low, high) = _factors(state, prior), error_ratios(state), left_possible(state, prior)
     narrow = _narrow(low, high)
+    scanned = np.diag(state.scan_gram) >= PRIOR_READS
+    in_runs = np.where(scanned, _factors(state.of_scans(), prior), factors)
     anything = (low <= 1 / LARGEST_FACTOR) & (high >= LARGEST_FACTOR)
     speeds: list[TierSpeed] = []
     # From the slowest up, since the one below caps the next.
@@ -392,7 +464,7 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
         measured = bool(state.gram[row, row] >= PRIOR_READS and narrow[row])
         has_interval = not (measured or anything[row] or narrow[row])
         fitted = replace(
-            _scale(prior[row], float(factors[row]), measured=measured),
+            _scale(prior[row], float(factors[row]), float(in_runs[row]), measured=measured),
             error_ratio=float(errors[row]) if measured or narrow[row] else PRIOR_ERROR,
             idle_read_seconds=seconds,
             least_read_seconds=float(low[row]) * seconds if has_interval else 0.0,
@@ -419,11 +491,11 @@ def _servers(prior: TierSpeed, points: F64) -> Servers:
     return found if queued or found.source == "measured" else prior.servers
 
 
-def _scale(speed: TierSpeed, factor: float, *, measured: bool) -> TierSpeed:
+def _scale(speed: TierSpeed, factor: float, in_runs: float, *, measured: bool) -> TierSpeed:
     return replace(
         speed,
         random_read_seconds=speed.random_read_seconds * factor,
-        sequential_read_seconds=speed.sequential_read_seconds * factor,
+        sequential_read_seconds=speed.sequential_read_seconds * in_runs,
         measured=measured,
     )
 
@@ -444,7 +516,7 @@ def device_arrays(state: DeviceState) -> dict[str, NDArray[Any]]:
 
 
 def devices_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> DeviceState:
-    """The evidence that ``device_arrays`` took apart; what older versions stored says nothing about its own error.
+    """The evidence that ``device_arrays`` took apart; what older versions stored says nothing of its error or of scans.
 
     Raises:
         ValueError: an array is missing or the shapes do not belong together.
@@ -459,9 +531,20 @@ def devices_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> DeviceState:
     nothing = np.zeros(len(moment))
     missed, count = (np.asarray(arrays.get(name, nothing), dtype=np.float64) for name in ("missed", "count"))
     points = np.asarray(arrays.get("points", no_points(len(moment))), dtype=np.float64)
-    if missed.shape != moment.shape or count.shape != moment.shape or len(points) != len(moment):
+    scan_gram = np.asarray(arrays.get("scan_gram", np.zeros_like(gram)), dtype=np.float64)
+    scan_moment = np.asarray(arrays.get("scan_moment", nothing), dtype=np.float64)
+    alike = all(each.shape == moment.shape for each in (missed, count, scan_moment))
+    if not alike or scan_gram.shape != gram.shape or len(points) != len(moment):
         raise ValueError(f"stored device evidence has shapes {moment.shape}, {missed.shape}, {count.shape}")
-    return DeviceState(gram=gram, moment=moment, missed=missed, count=count, points=points)
+    return DeviceState(
+        gram=gram,
+        moment=moment,
+        missed=missed,
+        count=count,
+        points=points,
+        scan_gram=scan_gram,
+        scan_moment=scan_moment,
+    )
 
 
 SLOWEST, FASTEST = 1e-3, 10.0  # ends of a pace that is believed

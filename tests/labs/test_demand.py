@@ -51,6 +51,33 @@ def of(demand: Demand, signal: Signal, unit: int = TABLE) -> float:
     return float(demand.rates[signal, row] * demand.seconds)
 
 
+SERVER = {"server_reads": 1000.0, "server_read_seconds": 2.0, "scan_reads": 900.0, "scan_seconds": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("database", "scans"),
+    [
+        ({"reads": 1000.0, "read_seconds": 2.0, **SERVER}, (90.0, 0.05)),
+        ({"reads": 950.0, "read_seconds": 1.9, **SERVER}, (85.5, 0.0475)),  # the same shares of its own
+        ({"reads": 1000.0, "read_seconds": 1.7995, **SERVER}, (90.0, 0.0449875)),  # whole microseconds of each read
+        ({"reads": 800.0, "read_seconds": 2.0, **SERVER}, None),  # a fifth of the reads are another database's
+        ({"reads": 1000.0, "read_seconds": 1.6, **SERVER}, None),  # a fifth of the wait
+        ({"reads": 1000.0, "read_seconds": 2.0}, None),  # before 16
+        ({"reads": 1000.0, "server_reads": 1000.0, "scan_reads": 900.0}, None),  # track_io_timing is off
+        ({"reads": 0.0, "read_seconds": 0.0, **dict.fromkeys(SERVER, 0.0)}, None),
+    ],
+)
+def test_the_servers_scans_are_this_databases_where_nearly_all_reads_are(
+    database: dict[str, float], scans: tuple[float, float] | None
+) -> None:
+    """Per second of ten; elsewhere they are not known."""
+    found = classify(interval({TABLE: {}}, database), shape(), new_blocks_missed=False).database
+    if scans is None:
+        assert np.isnan([found.scan_reads, found.scan_wait]).all()
+    else:
+        assert (found.scan_reads, found.scan_wait) == pytest.approx(scans)
+
+
 def only(counters: dict[str, float], a_shape: Shape, *, old: bool = False) -> Demand:
     """The demand of one table alone."""
     return classify(interval({TABLE: counters}), a_shape, new_blocks_missed=old)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from connectors.model.observation import DatabaseDemand, SpaceFigures
+from connectors.model.observation import DatabaseDemand, Signal, SpaceFigures
 from policies.evidence.device import (
     PRIOR_ERROR,
     DeviceState,
@@ -21,7 +21,7 @@ from policies.evidence.device import (
     observe_spaces,
     reads_by_tier,
 )
-from policies.model.settings import PolicySettings
+from policies.model.settings import PolicySettings, TierSpeed
 from tests.unit.policies.situations import HDD, SSD, demand
 
 SETTINGS = PolicySettings()
@@ -103,6 +103,68 @@ def test_reads_of_the_system_catalog_do_not_slow_down_the_tiers() -> None:
     np.testing.assert_allclose(state.points[1].sum(axis=0)[1], alone.points[1].sum(axis=0)[1])
 
 
+# A real PostgreSQL 18 (io_method = worker), 20 s: two clients look up rows that the operating system has cached, and a
+# third reads a table from end to end. Blocks and seconds by pg_stat_database, parts of both by pg_stat_io. By the
+# clients' own EXPLAIN (ANALYZE, BUFFERS) a look-up took 11.8 us a block.
+REPORT = DatabaseDemand(reads=170_024.0, read_wait=0.69814, scan_reads=169_818.5, scan_wait=0.69579)
+
+
+def with_scans(
+    database: DatabaseDemand, *, ahead: float, singles: float, prior: tuple[TierSpeed, ...] = (SSD, HDD), row: int = 0
+) -> tuple[TierSpeed, ...]:
+    """Speeds after ten minutes of those reads a second, ahead and one by one, on one tier."""
+    seen = demand(60, {1: singles}, database=database)
+    seen.rates[Signal.PREFETCHED_READ] = ahead
+    state = empty_devices(2)
+    for _ in range(10):
+        state = observe(state, prior, seen, np.array([row], dtype=np.int64), SETTINGS)
+    return calibrate(prior, state)
+
+
+def test_what_scans_waited_is_not_the_time_of_a_look_up() -> None:
+    """Of 0.7 s waited a second look-ups took 2.4 ms: 11.4 us each, and a block of a scan 4.1 us."""
+    ssd, _ = with_scans(REPORT, ahead=169_819.0, singles=205.0)
+    assert ssd.random_read_seconds == pytest.approx(11.4e-6, rel=0.1)
+    assert ssd.sequential_read_seconds == pytest.approx(4.1e-6, rel=0.01)
+    assert ssd.measured
+
+
+def test_scans_that_are_not_timed_apart_share_one_factor_with_look_ups() -> None:
+    """Before PostgreSQL 16 the same load makes a look-up fourteen times as long: nothing there tells otherwise."""
+    nan = float("nan")
+    ssd, _ = with_scans(replace(REPORT, scan_reads=nan, scan_wait=nan), ahead=169_819.0, singles=205.0)
+    assert ssd.random_read_seconds / SSD.random_read_seconds == pytest.approx(
+        ssd.sequential_read_seconds / SSD.sequential_read_seconds
+    )
+    assert ssd.random_read_seconds > 100e-6
+
+
+def test_a_report_from_the_disk_beside_look_ups_of_cached_rows() -> None:
+    """1,600 look-ups a second wait 12 ms, 45,000 blocks of a scan 2.2 s: the disk is as slow in runs as it is."""
+    database = DatabaseDemand(reads=46_600.0, read_wait=2.212, scan_reads=45_000.0, scan_wait=2.2)
+    _, hdd = with_scans(database, ahead=45_000.0, singles=1_600.0, row=1)
+    assert hdd.random_read_seconds == pytest.approx(HDD.random_read_seconds / 100, rel=0.1)  # no factor is smaller
+    assert hdd.sequential_read_seconds == pytest.approx(2.2 / 45_000, rel=0.01)
+
+
+@pytest.mark.parametrize(("ahead", "singles"), [(90_000.0, 10_000.0), (60_000.0, 40_000.0)])
+def test_scans_are_as_many_as_the_server_counts(ahead: float, singles: float) -> None:
+    """Stale statistics took a part of the scans for look-ups: 10,000 blocks were none of scans, of 0.2 ms each."""
+    database = DatabaseDemand(reads=100_000.0, read_wait=2.9, scan_reads=90_000.0, scan_wait=0.9)
+    ssd, _ = with_scans(database, ahead=ahead, singles=singles)
+    assert ssd.random_read_seconds == pytest.approx(0.0002, rel=0.01)
+    assert ssd.sequential_read_seconds == pytest.approx(1e-5, rel=0.01)
+
+
+def test_scans_alone_say_nothing_of_a_look_up() -> None:
+    """All reads are a scan's: blocks in runs are measured, single reads stay as configured."""
+    database = DatabaseDemand(reads=90_000.0, read_wait=0.9, scan_reads=90_000.0, scan_wait=0.9)
+    ssd, _ = with_scans(database, ahead=90_000.0, singles=0.0)
+    assert ssd.random_read_seconds == SSD.random_read_seconds
+    assert ssd.source == "configured"
+    assert ssd.sequential_read_seconds == pytest.approx(1e-5, rel=0.01)
+
+
 def test_reads_on_unmanaged_spaces_belong_to_no_tier() -> None:
     """Tier -1 is left out."""
     seen = demand(60, {1: 5.0, 2: 7.0, 3: 9.0})
@@ -117,6 +179,8 @@ def test_stored_evidence_comes_back() -> None:
         devices_from_arrays({"gram": state.gram})
     with pytest.raises(ValueError, match="shapes"):
         devices_from_arrays({"gram": state.gram, "moment": np.zeros(3)})
+    with pytest.raises(ValueError, match="shapes"):
+        devices_from_arrays({**device_arrays(state), "scan_moment": np.zeros(3)})
     with pytest.raises(ValueError, match="cannot calibrate 3"):
         calibrate((SSD, HDD, HDD), state)
 
@@ -167,6 +231,7 @@ def test_evidence_of_older_versions_says_nothing_about_its_error() -> None:
     """Arrays without the new columns are taken over; the speed stays, its error is that of a configured one."""
     state = watched(empty_devices(2), 0.0, 100.0, 1.1)
     older = {name: device_arrays(state)[name] for name in ("gram", "moment")}
+    assert not devices_from_arrays(older).scan_gram.any()
     again = calibrate(PRIOR, devices_from_arrays(older))
     assert again[1].random_read_seconds == calibrate(PRIOR, state)[1].random_read_seconds
     assert again[1].error_ratio == pytest.approx(PRIOR_ERROR, rel=0.05)
