@@ -74,7 +74,8 @@ soak: components ## the long proofs, hours: seeds, forgers, every PostgreSQL, al
 	@$(BIN)/python -m tests.fault_simulation --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
 	@$(BIN)/python -m tests.fault_simulation --forgers --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
 	@HOTPLACE_FROZEN_SEEDS=100 $(BIN)/python -m pytest -q -n $(WORKERS) tests/fault_simulation/test_seeds.py
-	@HOTPLACE_ALL_VERSIONS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m postgresql
+	@export HOTPLACE_ALL_VERSIONS=1; for major in $$($(BIN)/python -m tests.labs.postgresql); do \
+	  HOTPLACE_POSTGRESQL=$$major $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m postgresql || exit 1; done
 	@HOTPLACE_SLOW_CONNECTIONS=5000 $(BIN)/python -m pytest -q tests/e2e/test_slow_connections.py
 	@HOTPLACE_SPLIT_EXAMPLES=$${SOAK_SEEDS:-1000} $(BIN)/python -m pytest -q tests/labs/test_split_property.py
 	@HOTPLACE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m hypothesis

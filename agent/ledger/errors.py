@@ -236,7 +236,7 @@ def translate_error(
         case sqlite3.SQLITE_IOERR:
             return LedgerError(
                 f"the ledger {path} could not be read or written: {error}",
-                advice="Look at the kernel's log for errors of the disk under it.",
+                advice="Look at the kernel's log for errors of the disk under it, and at quotas there.",
             )
     return None
 

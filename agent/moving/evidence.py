@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from agent.config.models import DatabaseConfig
+from agent.ledger.errors import Spoiled, Untrusted
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistoryRow, MoveRow, SentRow
 from agent.ledger.state_names import work_before_proposal
@@ -461,10 +462,29 @@ def _others(ledger: Ledger, database: str, since: datetime, mine: Sequence[MoveR
             spans.setdefault(sent.move_id, []).append(sent)
     arrived = ledger.moves.last_moved(database)
     found = {number: (min(each.intended_at for each in sent), _end_of(sent, arrived)) for number, sent in spans.items()}
+    found |= {number: (begun, _last_seen_end(spans[number])) for number, (begun, ended) in found.items()
+              if ended is None and _is_spoiled(ledger, number)}  # fmt: skip
     found |= {row.id: (_begun_at(ledger, database, [row]), _seen_at(row, arrived)) for row in
               ledger.moves.rows(database=database, states=IN_PLACE, since=since)
               if row.move.by_hand and row.id not in known}  # fmt: skip
     return dict(sorted(found.items(), key=lambda item: item[1][0]))
+
+
+def _is_spoiled(ledger: Ledger, number: int) -> bool:
+    """Whether the chain contradicts what the tables say of a move: then no agent sends another statement of it."""
+    try:
+        ledger.moves.require_trust(ledger.moves.row(number), begins=False)
+    except Spoiled:
+        return True
+    except Untrusted:
+        return False  # nothing is sent until the ledger is put right, and then it may go on
+    return False
+
+
+def _last_seen_end(sent: Sequence[SentRow]) -> datetime | None:
+    """When the last statement ended; None while the server may still work on one."""
+    ends = [each.ended_at for each in sent]
+    return None if None in ends else max(each for each in ends if each)
 
 
 def _seen_at(row: MoveRow, arrived: Mapping[str, datetime]) -> datetime:

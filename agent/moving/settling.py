@@ -182,9 +182,11 @@ class Settling:
         outcome = measure(
             self._carried_out(proposal_id, self._ledger.proposals.row(proposal_id).proposal), before, average(after),
             sum(interval.seconds for interval in after), effect=effect,
+            seen=(len(days.with_reads()), len(evidence.after.with_reads())),
             joint_share=1.0 if len(mine) == len(joint) else float(shares[mine].sum()),
             proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves), last=look.last,
             by_hour=evidence.by_hour, split=evidence.split,
+            elsewhere=self._ledger.samples.is_divided and stored is not None and not len(days),
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
         return outcome, own, evidence

@@ -137,6 +137,10 @@ def _unknown(whole: WorkForecast, why_not: str) -> WorkForecast:
 MINIMUM_WINDOW_SECONDS = 5.0
 NOTED_OUTSIDE = 0.05  # of the work after, done at loads not seen before: a verdict names it
 OF_HOURS = "means of hours: another agent watched for a part of the time, and its samples are on its machine"
+SEEN_ELSEWHERE = (
+    "another agent saw the time before the moves, its samples are on its machine, and only whole hours of them reach "
+    "the ledger"
+)
 SHARED = "most of the rise is shown as well by statements that read nothing of what moved"
 OF_SPLITS = "the same work is the same transactions: reads that a split adds to them count as its cost"
 BY_CONTROL = "compared with statements that read nothing of what moved, which shows what the device itself did"
@@ -150,10 +154,12 @@ def measure(
     window_seconds: float,
     *,
     effect: Effect | None = None,
+    seen: tuple[int, int] = (0, 0),
     joint_share: float = 1.0,
     proposed: int | None = None,
     last: bool = False,
     by_hour: bool = False,
+    elsewhere: bool = False,
     split: bool = False,
 ) -> Outcome:
     """The outcome of moves that are placed and settled.
@@ -164,10 +170,12 @@ def measure(
         after: mean demand since the settle time ended.
         window_seconds: how long ``after`` was measured.
         effect: for the same work; None: too few intervals were seen.
+        seen: how many intervals with reads are known from before the moves, and from after.
         joint_share: of the effect of all moves that were measured together.
         proposed: how many moves the proposal held; None: no more than ran.
         last: whether no more will be measured.
         by_hour: some of it was known by the hour only.
+        elsewhere: all of the time before the moves was seen by an agent on another machine, and no whole hour of it.
         split: a table was split, and the effect is by transactions.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
@@ -191,7 +199,7 @@ def measure(
         read_latency_after=read_latency(after),
         window_seconds=window_seconds,
         sentence=_not_measured(before, after, window_seconds)
-        or _sentence(verdict, effect, ran, before, after, proposed),
+        or _sentence(verdict, effect, ran, before, after, proposed, seen),
         predicted_saved_ratio_low=_nan_if_none(ran.saved_ratio_low),
         predicted_saved_ratio_high=_nan_if_none(ran.saved_ratio_high),
         latency_before=session_seconds(before),
@@ -200,7 +208,9 @@ def measure(
         change=math.nan if effect is None else effect.change,
         change_low=low,
         change_high=high,
-        rests_on="; ".join(_evidence_words(effect, joint_share, by_hour=by_hour, split=split, by_control=by_control)),
+        rests_on=SEEN_ELSEWHERE
+        if elsewhere
+        else "; ".join(_evidence_words(effect, joint_share, by_hour=by_hour, split=split, by_control=by_control)),
         joint_share=joint_share,
         **_forecast(ran),
     )
@@ -328,6 +338,7 @@ def _sentence(
     before: DatabaseDemand,
     after: DatabaseDemand,
     proposed: int | None,
+    seen: tuple[int, int],
 ) -> str:
     was, now = wait_per_transaction(before), wait_per_transaction(after)
     some = "" if proposed in (None, len(ran.moves)) else f" for the {len(ran.moves)} of {proposed} moves that ran"
@@ -335,8 +346,10 @@ def _sentence(
         f"read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} ({(now - was) / was:+.0%})"
     )
     if effect is None:
-        least = f"{LEAST_BEFORE} intervals before the moves or {LEAST_AFTER} after"
-        went = f"{verdict}: fewer than {least} were seen, too few to correct for changes of the work; plainly, {plain}"
+        went = (
+            f"{verdict}: {seen[0]} intervals with reads are known from before the moves and {seen[1]} from after, and "
+            f"it takes {LEAST_BEFORE} and {LEAST_AFTER} to correct for changes of the work; plainly, {plain}"
+        )
     else:
         low, high = effect.ends()
         went = (

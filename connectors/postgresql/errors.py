@@ -51,6 +51,9 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
 # Where the server's own sources use files: an operating system that refuses one has the state of a missing privilege.
 _OF_FILES = frozenset({"dbsize.c", "fd.c", "md.c", "smgr.c", "storage.c"})
 _MAKES_FOLDERS = "TablespaceCreateDbspace"  # a function in a file that refuses by privileges as well
+# A full disk has a state of its own (53100); for a quota that is used up the server has none, and says XX000 where it
+# makes a file or extends one. What else it cannot do there has a state: 42501, 53000, 58...
+_TAKES_ROOM = frozenset({"mdcreate", "mdextend", "mdzeroextend", _MAKES_FOLDERS})
 FILE_REFUSED = "file"  # native code
 _FILE_ADVICE = (
     "The operating system lets the server not use this file: look at the owner and the rights of the tablespace's "
@@ -81,6 +84,12 @@ def is_of_files(error: psycopg.Error) -> bool:
     return of_files and (state == "42501" or state.startswith("58"))
 
 
+def is_full(error: psycopg.Error) -> bool:
+    """Whether there was no room: on the disk, or under a quota."""
+    state = error.sqlstate or ""
+    return state == "53100" or (state == "XX000" and error.diag.source_function in _TAKES_ROOM)
+
+
 def connection_broke(error: psycopg.Error, connection: psycopg.Connection) -> bool:
     """Whether the session itself is gone, so that the outcome of its statement is unknown."""
     state = error.sqlstate or ""
@@ -95,7 +104,7 @@ def translate(error: psycopg.Error, doing: str) -> ConnectorError:
         error: from psycopg.
         doing: what was tried, to begin the message with; holds no secret.
     """
-    state = error.sqlstate or ""
+    state = "53100" if is_full(error) else error.sqlstate or ""
     kind, advice = _BY_STATE.get(state, (StatementFailed, ""))
     if is_of_files(error):
         return StatementFailed(f"{doing}: {_words(error)}", advice=_FILE_ADVICE, native_code=FILE_REFUSED)

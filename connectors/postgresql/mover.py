@@ -58,11 +58,13 @@ from connectors.postgresql.routes import done_ratios
 from connectors.postgresql.sampler import read_foreground
 from connectors.postgresql.sessions import OF_QUERIES, ReadSession, Row, milliseconds, open_connection, query
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.postgresql.split import MOVE_STEP, REJOIN_STEP, moves_rows
+from connectors.postgresql.split import MEND_STEP, MOVE_STEP, REJOIN_STEP, moves_rows
 from connectors.postgresql.split_block import COUNTED
 
 REMAKE_KEYS = {SPLIT, REJOIN, CLOSE, REOPEN}  # routes that remake foreign keys, and lock the tables that they name
 ACTIVE = "active"  # pg_stat_activity.state
+COUNTS_AT_ONCE = 15_00_00  # the first version whose counters others can read at once
+COUNTED_AFTER_SECONDS = 0.6
 OLD_SHARE = 0.25  # of online_lock_timeout: an older transaction is not expected to end in time
 
 
@@ -254,9 +256,24 @@ class PostgresqlMover(Closing, Unpausable):
             if step.timeout_seconds:
                 limit = sql.SQL("SET statement_timeout = {}").format(milliseconds(step.timeout_seconds))
                 self._send(limit.as_string(None), step.purpose, 0.0)
+            self._let_count(step)
             self._send(step.sql, step.purpose, step.timeout_seconds)
+            self._let_count(step)
         finally:
             self._idle.set()
+
+    def _let_count(self, step: Step) -> None:
+        """Let counters of dead rows come in before what removes these is sent, and again before others look at it.
+
+        Until 14 a session reports what it has done every half a second, at the end of a statement, and what others read
+        is as old. Rows that are reported after VACUUM has removed them would count as dead until the next one.
+        """
+        if step.operation is None or step.operation.name != MEND_STEP:
+            return
+        if self._session.info.server_version < COUNTS_AT_ONCE:
+            for _ in range(2):
+                self._clock.sleep(COUNTED_AFTER_SECONDS)
+                self._send("SELECT 1", "letting the server count", 0.0)
 
     def progress(self) -> Progress | None:
         """Bytes that the target has gained since ``prepare``: other writers there are counted too.

@@ -307,12 +307,17 @@ def _spread(values: Counts, at: I64, count: int) -> Counts:
     return column
 
 
+def foreground_for(version: int) -> str:
+    """Name of the query of client sessions' reads for a server of that version."""
+    return "foreground" if version >= KNOWS_CONTEXTS else "foreground_14"
+
+
 def read_foreground(session: ReadSession) -> ForegroundReads | None:
     """Counters of client sessions' reads; None where the server does not time them (track_io_timing).
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    name = "foreground" if session.version >= KNOWS_CONTEXTS else "foreground_14"
+    name = foreground_for(session.version)
     reads, seconds, timed = session.rows(query(name), doing="looking at how long reads take")[0]
     return ForegroundReads(reads, seconds) if timed else None

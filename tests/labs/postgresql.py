@@ -55,15 +55,25 @@ SERVER_SETTINGS = {
 
 
 def installations() -> dict[int, Path]:
-    """Major version -> folder of every server on this machine; those from npm only where all versions are tried."""
+    """Major version -> folder of every server that may be tried; with ``HOTPLACE_POSTGRESQL=14`` only that one.
+
+    Most modules start the newest alone, and so a run for each version is what tries all of the laboratory on it.
+    """
+    only = os.environ.get("HOTPLACE_POSTGRESQL")
+    return {major: at for major, at in _every_installation().items() if only in {None, str(major)}}
+
+
+def _every_installation() -> dict[int, Path]:
+    """Of every server on this machine; those from npm only where all versions are tried."""
     more = npm_installations() if os.environ.get("HOTPLACE_ALL_VERSIONS") else {}
     return dict(sorted({**more, **debian_installations(), **embedded_installations()}.items()))
 
 
 def client(program: str, major: int) -> Path:
-    """A client program for a server of that version: its own, or the newest here, which speaks to older ones."""
-    found = {each: at / "bin" / program for each, at in installations().items() if (at / "bin" / program).exists()}
-    return found.get(major) or found[max(found)]
+    """A client program for a server of that version: its own, or that of the next newer one, which speaks to it."""
+    every = _every_installation()
+    found = {each: at / "bin" / program for each, at in every.items() if (at / "bin" / program).exists()}
+    return found[min((each for each in found if each >= major), default=max(found))]
 
 
 def tried_versions() -> tuple[int, ...]:
@@ -74,6 +84,11 @@ def tried_versions() -> tuple[int, ...]:
 def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
     """As ``tests.waiting.wait_for``."""
     wait_for(true, what, seconds)
+
+
+def strategy_of_copies(dba: psycopg.Connection) -> sql.SQL:
+    """That of CREATE DATABASE which copies files, as all did until 14: through a tiny pool it takes far longer."""
+    return sql.SQL("STRATEGY file_copy" if dba.info.server_version >= 150000 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +117,9 @@ class Cluster:
     def database(self) -> Iterator[str]:
         """An empty database of its own."""
         name = f"test_{next(_NUMBERS)}"
-        # Through a buffer pool as tiny as ours a copy takes three times as long as one of files.
-        strategy = sql.SQL("STRATEGY file_copy" if self.major >= 15 else "")
         with self.session() as dba:
-            dba.execute(sql.SQL("CREATE DATABASE {} TABLESPACE slow {}").format(sql.Identifier(name), strategy))
+            made = sql.SQL("CREATE DATABASE {} TABLESPACE slow {}")
+            dba.execute(made.format(sql.Identifier(name), strategy_of_copies(dba)))
         try:
             yield name
         finally:
@@ -399,3 +413,7 @@ def running_harness(major: int) -> Iterator[EngineHarness]:
 def contract_harnesses() -> dict[str, HarnessFactory]:
     """One for each version that is tried. Starts nothing."""
     return {f"postgresql {major}": lambda major=major: running_harness(major) for major in tried_versions()}  # type: ignore[misc]  # a default binds the loop's value
+
+
+if __name__ == "__main__":  # which versions `make soak` goes through, one run each
+    print(*installations())  # noqa: T201  # for who runs make

@@ -13,7 +13,7 @@ from connectors.model.blocks import BLOCK_HEAT, BlockReader, SeesBlocks
 from connectors.postgresql.connector import PostgresqlConnector
 from policies.evidence.range_heat import compare_looks
 from tests.conftest import WITH_CONTRIB
-from tests.labs.postgresql import Cluster
+from tests.labs.postgresql import Cluster, flush
 from tests.labs.test_sampling import filled
 
 EXTENSION = "pg_buffercache"
@@ -38,7 +38,7 @@ def test_a_look_lists_the_blocks_that_were_read(dba: psycopg.Connection, reader:
     for row in (10, 2000, 4000):
         dba.execute("SELECT filler FROM t WHERE id = %s", (row,)).fetchone()
     found = dba.execute("SELECT (ctid::text::point)[0]::int FROM t WHERE id IN (10, 2000, 4000)").fetchall()
-    dba.execute("SELECT pg_stat_force_next_flush()")
+    flush(dba)
     second = reader.look(np.array([unit])).units[0]
     # Not all of them: the pool is so small that the look itself may need a buffer.
     assert len(set(second.resident.tolist()) & {block for (block,) in found}) >= 2

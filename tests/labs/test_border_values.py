@@ -11,7 +11,7 @@ import pytest
 from connectors.kit.contract import PrivilegeMissing
 from connectors.model.blocks import SeesValues, ValueReader
 from connectors.postgresql.connector import PostgresqlConnector
-from tests.labs.postgresql import Cluster
+from tests.labs.postgresql import Cluster, flush
 
 TABLE = '"Of, ""others""".orders'
 
@@ -95,7 +95,7 @@ def test_values_are_those_of_the_two_blocks_at_each_border(dba: psycopg.Connecti
 def test_blocks_are_read_by_range_scans_and_no_others(dba: psycopg.Connection, reader: ValueReader) -> None:
     """Two borders are a handful of blocks of a hundred, as the server counts them."""
     unit = orders(dba)
-    dba.execute("SELECT pg_stat_force_next_flush()")
+    flush(dba)
     count = "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relid = %s"
     before = dba.execute(count, (unit,)).fetchone()
     reader.values_at(unit, "the id", np.array([30, 60]), 10.0)

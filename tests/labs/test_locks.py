@@ -17,7 +17,7 @@ from connectors.model.moves import Route, Step
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import run
 from tests.labs.calendar_site import a_template, day
-from tests.labs.postgresql import Cluster, installations
+from tests.labs.postgresql import WAIT_SECONDS, Cluster, installations
 from tests.labs.test_moving import every_route
 from tests.labs.test_split import only_newest, split_route
 
@@ -93,16 +93,18 @@ def _implied(oid: int, mode: str, locks: Locks, owners: dict[int, int]) -> bool:
 
 def _watched(dba: psycopg.Connection, statement: str, cluster: Cluster, dbname: str) -> set[tuple[int, str]]:
     """What another session sees of the locks of a statement, as often as it can look."""
-    found, done = set[tuple[int, str]](), threading.Event()
+    found, looks, done = set[tuple[int, str]](), threading.Event(), threading.Event()
 
     def look() -> None:
         with cluster.session(dbname) as other:
             while not done.is_set():
+                looks.set()
                 found.update(other.execute(HELD, (dba.info.backend_pid,)).fetchall())
 
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
+        assert looks.wait(WAIT_SECONDS)  # to connect takes longer than some statements
         dba.execute(statement.encode())
     finally:
         done.set()

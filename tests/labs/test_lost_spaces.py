@@ -6,15 +6,21 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.pq import DiagnosticField
 
-from connectors.kit.contract import StatementFailed
+from agent.ledger.errors import LedgerFull
+from agent.ledger.server.database import ServerDatabase
+from connectors.kit.contract import SpaceFull, StatementFailed
 from connectors.kit.findings import Severity
 from connectors.postgresql import sessions
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.errors import translate
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
 
@@ -141,3 +147,28 @@ def test_a_link_that_leads_elsewhere_is_told(
         link.unlink()
         link.symlink_to(folder)
     assert not lost(connector)
+
+
+# As 15 and 18 have reported them from a file system with a quota.
+OF_QUOTA = {
+    "mdextend": 'could not extend file "pg_tblspc/16388/PG_15_202209061/5/16396": Disk quota exceeded',
+    "mdcreate": 'could not create file "pg_tblspc/16388/PG_15_202209061/5/16397": Disk quota exceeded',
+}
+
+
+def reported(function: str, text: str) -> psycopg.Error:
+    """An internal error that a function of the server has reported."""
+    said = {DiagnosticField.SOURCE_FUNCTION: function, DiagnosticField.MESSAGE_PRIMARY: text}
+    fields = {DiagnosticField.SQLSTATE: b"XX000", **{field: words.encode() for field, words in said.items()}}
+    info: Any = SimpleNamespace(error_field=fields.get)
+    return psycopg.errors.InternalError_(text, info=info)
+
+
+@pytest.mark.parametrize("function", OF_QUOTA)
+def test_a_quota_that_is_used_up_is_a_full_space(function: str) -> None:
+    """The server has no state for it: nothing else goes there either, and a ledger that cannot grow says so."""
+    error = reported(function, OF_QUOTA[function])
+    assert type(translate(error, "moving")) is SpaceFull
+    ledger = cast(ServerDatabase, SimpleNamespace(name="of the site"))
+    assert type(ServerDatabase.translate(ledger, error)) is LedgerFull
+    assert type(translate(reported("relation_open", "could not open relation 5"), "moving")) is StatementFailed

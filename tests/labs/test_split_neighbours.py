@@ -191,6 +191,10 @@ def test_logical_replication_goes_on_or_a_split_is_refused(logical: Cluster, cle
     here.execute(ORDERS.encode())
     here.execute("VACUUM (ANALYZE) orders")
     there.execute("CREATE TABLE orders (id bigint PRIMARY KEY, customer int); INSERT INTO orders VALUES (1, 1)")
+    columns = "(id, customer)"
+    if logical.major < 15:  # it publishes whole rows
+        columns = ""
+        there.execute('ALTER TABLE orders ADD made_at timestamptz, ADD "a ""Note""" text, ADD counted bigint')
     there.execute("ANALYZE orders")
     source, target = (cleanup.enter_context(closing(logical.connector(name))) for name in names)
 
@@ -201,7 +205,7 @@ def test_logical_replication_goes_on_or_a_split_is_refused(logical: Cluster, cle
     here.execute("SELECT pg_create_logical_replication_slot('decoded', 'test_decoding')")
     assert (refusal(source, here), refusal(target, there, "5")) == ("readers", "")
     here.execute("SELECT pg_drop_replication_slot('decoded')")
-    here.execute("CREATE PUBLICATION p FOR TABLE orders (id, customer)")
+    here.execute(f"CREATE PUBLICATION p FOR TABLE orders {columns}".encode())
     # Both databases are of one server, on which the subscription cannot make its slot while it is made itself.
     here.execute("SELECT pg_create_logical_replication_slot('s', 'pgoutput')")
     there.execute(
@@ -215,7 +219,7 @@ def test_logical_replication_goes_on_or_a_split_is_refused(logical: Cluster, cle
     there.execute("ALTER SUBSCRIPTION s REFRESH PUBLICATION")
     assert (refusal(source, here), refusal(target, there, "5")) == ("", "")
     run(source, split_route(source, here, "id", AMONG))
-    here.execute("ALTER PUBLICATION p ADD TABLE orders (id, customer)")
+    here.execute(f"ALTER PUBLICATION p ADD TABLE orders {columns}".encode())
     there.execute("TRUNCATE orders")
     there.execute("ALTER SUBSCRIPTION s REFRESH PUBLICATION")
     wait_until(lambda: _all_of(there) == 2000, "rows of both parts are copied")

@@ -15,7 +15,7 @@ from agent.demo.server import PrivateServer, private_server
 from agent.ledger.server.database import ServerDatabase, bring_up_to_date
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import metadata
-from tests.labs.postgresql import installations
+from tests.labs.postgresql import installations, strategy_of_copies
 
 TEMPLATE, SHARED = "ledger_template", "ledger_of_tests"
 AGENT = "agent_of_tests"  # with the grants of an agent, for all databases: no owner, no superuser
@@ -28,7 +28,7 @@ SETTINGS = {
     "max_connections": "60",
 }
 
-_CREATE = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
+_CREATE = sql.SQL("CREATE DATABASE {} TEMPLATE {} {}")
 _RESTART = "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = %s::regnamespace"
 
 
@@ -61,7 +61,7 @@ class LedgerServers:
         """A database with a ledger's empty tables; with ``template1`` one without any."""
         name = f"ledger_{next(self._numbers)}"
         with self.session() as dba:
-            dba.execute(_CREATE.format(sql.Identifier(name), sql.Identifier(template)))
+            dba.execute(_CREATE.format(sql.Identifier(name), sql.Identifier(template), strategy_of_copies(dba)))
         try:
             yield self.place(name)
         finally:
@@ -83,7 +83,7 @@ def running_servers() -> Iterator[LedgerServers]:
         finally:
             database.close()
         with servers.session() as dba:
-            dba.execute(_CREATE.format(sql.Identifier(SHARED), sql.Identifier(TEMPLATE)))
+            dba.execute(_CREATE.format(sql.Identifier(SHARED), sql.Identifier(TEMPLATE), strategy_of_copies(dba)))
         with servers.session(SHARED) as dba:
             dba.execute(grants_script("hotplace", {}).encode())
             dba.execute(f"CREATE ROLE {AGENT} LOGIN; GRANT hotplace_agent, hotplace_all TO {AGENT}".encode())

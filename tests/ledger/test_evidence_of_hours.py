@@ -113,14 +113,17 @@ def test_no_effect_is_not_called_one(
     assert judged(two, clock, database).verdict in {OutcomeVerdict.NEUTRAL, OutcomeVerdict.CANNOT_TELL}
 
 
-def test_few_hours_are_no_evidence(agents: tuple[Ledger, Ledger], clock: StillClock, database: DatabaseConfig) -> None:
-    """Five hours before the moves: it cannot be told, at once, since more time after them tells no more."""
+@pytest.mark.parametrize(("hours", "why"), [(5, "means of hours"), (0, "another agent saw the time before the moves")])
+def test_few_hours_are_no_evidence(
+    agents: tuple[Ledger, Ledger], clock: StillClock, database: DatabaseConfig, hours: int, why: str
+) -> None:
+    """Before the moves: it cannot be told, at once, since more time after them tells no more; and it is said why."""
     one, two = agents
-    watch(one, clock, 5, 1.0)
+    watch(one, clock, hours, 1.0)
     move(one, clock)
     watch(two, clock, AFTER, 2.5)
     outcome = judged(two, clock, database)
-    assert (outcome.verdict, "means of hours" in outcome.rests_on) == (OutcomeVerdict.CANNOT_TELL, True)
+    assert (outcome.verdict, why in outcome.rests_on) == (OutcomeVerdict.CANNOT_TELL, True)
 
 
 def test_who_has_all_samples_compares_them(agents: tuple[Ledger, Ledger], clock: StillClock) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from agent.config.models import DatabaseConfig, Level, Statements
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import MoveRow
+from agent.ledger.rows import MoveRow, StepState
 from agent.ledger.state_names import STATEMENT_TEXTS, work_before_proposal
+from agent.ledger.store import schema
 from agent.model.outcomes import Outcome, OutcomeVerdict, StatementInterval
 from agent.model.proposals import WorkForecast
 from agent.model.states import MoveState
@@ -203,14 +204,41 @@ def test_a_statement_whose_end_nobody_saw_holds_no_verdict_back(
     assert [each.move_id for each in ledger.moves.sent_statements("shop", row.updated_at - MINUTE / 2)] == [row.id]
 
 
-def lost_sight_of(ledger: Ledger, clock: StillClock, key: str) -> MoveRow:
-    """A move whose statement's end was not written down, found placed ten minutes later."""
+@pytest.mark.parametrize("forged", [True, False])
+def test_a_move_that_only_the_tables_call_running_holds_no_verdict_back(
+    ledger: Ledger, clock: StillClock, judge: Judge, forged: bool
+) -> None:
+    """No statement is sent on the strength of a forged row, so it would never end; a move that does run is awaited."""
+    watch(ledger, clock, 20, USUAL, wait=12.0)
+    if forged:
+        other = placed(ledger, clock, TAIL)
+        with ledger._database.write() as transaction:
+            transaction.update(schema.moves, [other.id], {"state": MoveState.RUNNING})
+    else:
+        other = begun(ledger, clock, TAIL)
+        (step,) = ledger.moves.steps_of([other.id])[other.id]
+        ledger.moves.step_result(step.id, StepState.DONE, "the next statement is still to come")
+    watch(ledger, clock, 20, USUAL, wait=12.0)
+    row = placed_with_work_before(ledger, clock)
+    watch(ledger, clock, 30, USUAL, wait=4.0)
+    assert [outcome.verdict for outcome in judge()] == [OutcomeVerdict.HELPED] * forged
+    assert ledger.moves.row(row.id).state is (MoveState.KEPT if forged else MoveState.SETTLING)
+
+
+def begun(ledger: Ledger, clock: StillClock, key: str) -> MoveRow:
+    """A move whose first statement was sent."""
     number = ledger.proposals.store(a_proposal(a_move(key=key), expires_at=clock.at + timedelta(days=1)))
     ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
     (row,) = ledger.moves.rows(proposal_id=number)
     for state in (MoveState.PRECHECK, MoveState.RUNNING):
         ledger.moves.transition(row.id, state, "test")
     ledger.moves.step_intent(row.id, 1, row.move.route.steps[0].sql)
+    return row
+
+
+def lost_sight_of(ledger: Ledger, clock: StillClock, key: str) -> MoveRow:
+    """A move whose statement's end was not written down, found placed ten minutes later."""
+    row = begun(ledger, clock, key)
     clock.at += 10 * MINUTE
     for state in (MoveState.UNKNOWN, MoveState.PLACED, MoveState.SETTLING):
         ledger.moves.transition(row.id, state, "test")

@@ -48,6 +48,7 @@ from agent.ledger.state_names import HISTORY_KEPT
 from agent.ledger.store.database import Database, Dropped, Reading, Sight, Transaction
 from agent.ledger.store.schema import HEAD, MomentType, alembic_version, documents, given
 from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
+from connectors.postgresql.errors import is_full
 from connectors.postgresql.sessions import LimitedConnection
 from connectors.postgresql.settings import NOTICES_A_DEAD_SERVER
 
@@ -227,7 +228,7 @@ class ServerDatabase(Database):
             return self.corrupt(str(error), error.table, **error.key)
         if not isinstance(error, psycopg.Error):
             return None
-        state = error.sqlstate or ""
+        state = "53100" if is_full(error) else error.sqlstate or ""
         if state in _BY_STATE:
             kind, said, advice = _BY_STATE[state]
             return kind(f"the ledger {self.name} {said}: {_words(error)}", advice=advice)

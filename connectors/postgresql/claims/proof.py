@@ -16,16 +16,18 @@ from connectors.kit.contract import Clock, ConnectorError
 from connectors.kit.proving import OwnReads, Row, Scratch, first_words
 from connectors.kit.settings import answer_seconds
 from connectors.postgresql.errors import connection_broke, outcome_unknown, translate
-from connectors.postgresql.sampler import KNOWS_CONTEXTS, query_for
+from connectors.postgresql.sampler import KNOWS_CONTEXTS, foreground_for, query_for
 from connectors.postgresql.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
 OF_EXTENSION = "extension_schema."
 # Whose table and column are put in when they are asked.
 OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
+OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14"})
 trim = str  # questions are asked as they stand
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs on its own
+OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14", "scans"})
 
 
 def queries() -> Mapping[str, str]:
@@ -44,13 +46,13 @@ def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
     """Queries that servers of other major versions are asked.
 
     >>> sorted(of_other_versions((18, 4)))
-    ['roles_14', 'roles_16']
-    >>> sorted(of_other_versions((15, 18)))
+    ['foreground_14', 'roles_14', 'roles_16']
+    >>> sorted(of_other_versions((14, 23)))
     ['foreground', 'roles', 'roles_16', 'scans']
     """
     number = version[0] * 10000
-    others = {"roles", "roles_14", "roles_16"} - {query_for(number)}
-    return frozenset(others if number >= KNOWS_CONTEXTS else others | {"foreground", "scans"})
+    others = OF_SOME_VERSIONS - {query_for(number), foreground_for(number)}
+    return others - {"scans"} if number >= KNOWS_CONTEXTS else others
 
 
 def describing(query: str) -> str:

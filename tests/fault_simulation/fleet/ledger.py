@@ -18,6 +18,7 @@ from agent.ledger.errors import LedgerUnreachable
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import metadata
 from tests.fault_simulation.disk import Cursor
+from tests.labs.postgresql import strategy_of_copies
 from tests.ledger.servers import AGENT, TEMPLATE, LedgerServers, running_servers
 from tests.virtual_clock import VirtualClock
 
@@ -53,7 +54,7 @@ def servers() -> LedgerServers:
 
 def _copy(dba: psycopg.Connection, of: str, to: str) -> None:
     names = sql.Identifier(to), sql.Identifier(of)
-    dba.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(*names))
+    dba.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} {}").format(*names, strategy_of_copies(dba)))
 
 
 def _drop(dba: psycopg.Connection, name: str) -> None:

@@ -60,9 +60,11 @@ def test_the_verdict_follows_the_interval(change: float, error: float, verdict: 
 
 def test_too_few_intervals_are_no_verdict() -> None:
     """The plain figure is given, and nothing is concluded from it."""
-    outcome = measure(PROPOSAL, demand(40.0), demand(60.0), 60.0)
+    outcome = measure(PROPOSAL, demand(40.0), demand(60.0), 60.0, seen=(4, 7))
     assert outcome.verdict is OutcomeVerdict.CANNOT_TELL
-    assert "fewer than 6 intervals before the moves or 3 after" in outcome.sentence
+    known = "4 intervals with reads are known from before the moves and 7 from after, and it takes 6 and 3"
+    assert known in outcome.sentence
+    assert outcome.rests_on == ""
     assert "went from 40 ms to 60 ms (+50%)" in outcome.sentence
 
 
