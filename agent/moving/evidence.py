@@ -462,7 +462,7 @@ def _others(ledger: Ledger, database: str, since: datetime, mine: Sequence[MoveR
             spans.setdefault(sent.move_id, []).append(sent)
     arrived = ledger.moves.last_moved(database)
     found = {number: (min(each.intended_at for each in sent), _end_of(sent, arrived)) for number, sent in spans.items()}
-    found |= {number: (begun, _last_seen_end(spans[number])) for number, (begun, ended) in found.items()
+    found |= {number: (begun, _last_seen_end(spans[number], arrived)) for number, (begun, ended) in found.items()
               if ended is None and _is_spoiled(ledger, number)}  # fmt: skip
     found |= {row.id: (_begun_at(ledger, database, [row]), _seen_at(row, arrived)) for row in
               ledger.moves.rows(database=database, states=IN_PLACE, since=since)
@@ -481,9 +481,10 @@ def _is_spoiled(ledger: Ledger, number: int) -> bool:
     return False
 
 
-def _last_seen_end(sent: Sequence[SentRow]) -> datetime | None:
-    """When the last statement ended; None while the server may still work on one."""
-    ends = [each.ended_at for each in sent]
+def _last_seen_end(sent: Sequence[SentRow], arrived: Mapping[str, datetime]) -> datetime | None:
+    """When the last statement ended, or what it moved had arrived; None while the server may still work on it."""
+    seen = [arrived[key] for key in sent[0].move.route.bundle.unit_keys if key in arrived]
+    ends = [each.ended_at or max((at for at in seen if at >= each.intended_at), default=None) for each in sent]
     return None if None in ends else max(each for each in ends if each)
 
 

@@ -279,11 +279,12 @@ def observe(
     # Written with ``not``, so that NaN, a wait that was not measured, is passed over as well.
     if not measured >= 0 or reads < LEAST_COVERAGE * all_reads:
         return state
-    taken = _reads_of_scans(rates, database.scan_reads * part) if database.scan_wait >= 0 else np.zeros_like(rates)
+    taken, scan_wait = np.zeros_like(rates), 0.0
+    if database.scan_reads > 0 and database.scan_wait >= 0:
+        taken, scan_wait = _reads_of_scans(rates, database.scan_reads * part), min(measured, database.scan_wait * part)
     scans = taken.sum(axis=0)
-    scan_wait = min(measured, database.scan_wait * part) if scans.any() else 0.0
-    state, waits_of_scans = _with_scans(state, prior, scans, scan_wait, demand.seconds, settings)
-    return _with_others(state, prior, rates - taken, measured - scan_wait, waits_of_scans, demand, settings)
+    state = _with_scans(state, prior, scans, scan_wait, demand.seconds, settings)
+    return _with_others(state, prior, rates - taken, measured - scan_wait, (scans, scan_wait), demand, settings)
 
 
 def _reads_of_scans(rates: F64, scan_reads: float) -> F64:
@@ -294,43 +295,41 @@ def _reads_of_scans(rates: F64, scan_reads: float) -> F64:
     taken = np.zeros_like(rates)
     for row in (READS.index(Signal.PREFETCHED_READ), READS.index(Signal.SYNC_READ)):
         total, left = float(rates[row].sum()), scan_reads - float(taken.sum())
-        if total > 0 and left > 0:  # NaN: not known
+        if total > 0 and left > 0:
             taken[row] = rates[row] * min(1.0, left / total)
     return taken
 
 
 def _with_scans(
-    state: DeviceState,
-    prior: Sequence[TierSpeed],
-    scans: F64,
-    measured: float,
-    seconds: float,
-    settings: PolicySettings,
-) -> tuple[DeviceState, F64]:
-    """With what scans of so many blocks a second waited; and their waits by tier, shape ``(tiers,)``."""
+    state: DeviceState, prior: Sequence[TierSpeed], scans: F64, waited: float, seconds: float, settings: PolicySettings
+) -> DeviceState:
+    """With what scans of so many blocks a second, shape ``(tiers,)``, waited for them."""
     by_prior = scans * [speed.sequential_read_seconds for speed in prior]
-    expected = float(by_prior.sum())
+    expected, weight = float(by_prior.sum()), float(scans.sum()) * seconds
     if expected <= 0:
-        return state, np.zeros(len(prior))
-    share, ratio = by_prior / expected, _ratio(measured, expected)
-    fading, weight = 2.0 ** (-seconds / settings.half_life_seconds), float(scans.sum()) * seconds
-    learnt = replace(
+        return state
+    share, fading = by_prior / expected, 2.0 ** (-seconds / settings.half_life_seconds)
+    return replace(
         state,
         scan_gram=state.scan_gram * fading + weight * np.outer(share, share),
-        scan_moment=state.scan_moment * fading + weight * ratio * share,
+        scan_moment=state.scan_moment * fading + weight * _ratio(waited, expected) * share,
     )
-    return learnt, share * measured
 
 
 def _with_others(
-    state: DeviceState, prior: Sequence[TierSpeed], rates: F64, measured: float, waits_of_scans: F64, demand: Demand,
-    settings: PolicySettings,
+    state: DeviceState, prior: Sequence[TierSpeed], rates: F64, measured: float, scans: tuple[F64, float],
+    demand: Demand, settings: PolicySettings,
 ) -> DeviceState:  # fmt: skip
-    """With what all other reads waited, together; ``rates`` of shape ``(READS, tiers)``."""
+    """With what all other reads waited together; ``rates`` of shape ``(READS, tiers)``, ``scans`` and their wait."""
     by_prior = (wait_weights(prior, settings)[:, list(READS)] * rates.T).sum(axis=1)
-    expected, weight = float(by_prior.sum()), float(rates.sum()) * demand.seconds
-    if expected <= 0 or weight < 1:
+    expected, reads = float(by_prior.sum()), float(rates.sum()) * demand.seconds
+    if expected <= 0 or reads < 1:
         return state
+    blocks, waited = scans
+    # Enough of them weigh as much as all reads of the interval, as where scans are not told apart: else one of these
+    # intervals, or what an earlier version has learned, would outweigh days.
+    weight = reads + (float(blocks.sum()) * demand.seconds if reads >= LEAST_READS else 0.0)
+    waits_there = waited * blocks / blocks.sum() if blocks.any() else blocks
     share, ratio = by_prior / expected, _ratio(measured, expected)
     fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
     return replace(
@@ -339,7 +338,7 @@ def _with_others(
         moment=state.moment * fading + weight * ratio * share,
         missed=state.missed * fading + share * (ratio / float(share @ _factors(state, prior)) - 1.0) ** 2,
         count=state.count * fading + share,
-        points=_points_of_one(state, prior, demand, by_prior, measured, waits_of_scans, weight),
+        points=_points_of_one(state, prior, demand, by_prior, measured, waits_there, reads),
     )
 
 
@@ -356,11 +355,11 @@ def _sessions_found(waits: F64, demand: Demand) -> F64:
 
 def _points_of_one(
     state: DeviceState, prior: Sequence[TierSpeed], demand: Demand, by_prior: F64, measured: float,
-    waits_of_scans: F64, reads: float,
+    waits_there: F64, reads: float,
 ) -> F64:  # fmt: skip
     """How the latency of the tier grew where nearly all of the measured wait for these reads is its own.
 
-    Scans are no part of ``measured``, but the reads find them there.
+    Waits of scans are no part of ``measured``, but its reads find them there: ``waits_there``, shape ``(tiers,)``.
     """
     waits = by_prior * _factors(state, prior)
     row = int(np.argmax(waits))
@@ -370,7 +369,7 @@ def _points_of_one(
         return state.points
     left = np.full(len(prior), measured - rest)
     ratio = left / by_prior[row]
-    return add_points(state.points, _sessions_found(left + waits_of_scans, demand), ratio, own, demand.seconds)
+    return add_points(state.points, _sessions_found(left + waits_there, demand), ratio, own, demand.seconds)
 
 
 def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:

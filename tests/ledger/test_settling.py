@@ -204,27 +204,6 @@ def test_a_statement_whose_end_nobody_saw_holds_no_verdict_back(
     assert [each.move_id for each in ledger.moves.sent_statements("shop", row.updated_at - MINUTE / 2)] == [row.id]
 
 
-@pytest.mark.parametrize("forged", [True, False])
-def test_a_move_that_only_the_tables_call_running_holds_no_verdict_back(
-    ledger: Ledger, clock: StillClock, judge: Judge, forged: bool
-) -> None:
-    """No statement is sent on the strength of a forged row, so it would never end; a move that does run is awaited."""
-    watch(ledger, clock, 20, USUAL, wait=12.0)
-    if forged:
-        other = placed(ledger, clock, TAIL)
-        with ledger._database.write() as transaction:
-            transaction.update(schema.moves, [other.id], {"state": MoveState.RUNNING})
-    else:
-        other = begun(ledger, clock, TAIL)
-        (step,) = ledger.moves.steps_of([other.id])[other.id]
-        ledger.moves.step_result(step.id, StepState.DONE, "the next statement is still to come")
-    watch(ledger, clock, 20, USUAL, wait=12.0)
-    row = placed_with_work_before(ledger, clock)
-    watch(ledger, clock, 30, USUAL, wait=4.0)
-    assert [outcome.verdict for outcome in judge()] == [OutcomeVerdict.HELPED] * forged
-    assert ledger.moves.row(row.id).state is (MoveState.KEPT if forged else MoveState.SETTLING)
-
-
 def begun(ledger: Ledger, clock: StillClock, key: str) -> MoveRow:
     """A move whose first statement was sent."""
     number = ledger.proposals.store(a_proposal(a_move(key=key), expires_at=clock.at + timedelta(days=1)))
@@ -243,6 +222,27 @@ def lost_sight_of(ledger: Ledger, clock: StillClock, key: str) -> MoveRow:
     for state in (MoveState.UNKNOWN, MoveState.PLACED, MoveState.SETTLING):
         ledger.moves.transition(row.id, state, "test")
     return ledger.moves.row(row.id)
+
+
+@pytest.mark.parametrize(("forged", "made"), [(True, placed), (True, lost_sight_of), (False, placed)])
+def test_a_move_that_only_the_tables_call_running_holds_no_verdict_back(
+    ledger: Ledger, clock: StillClock, judge: Judge, forged: bool, made: Callable[[Ledger, StillClock, str], MoveRow]
+) -> None:
+    """No statement is sent on the strength of a forged row, so it would never end; a move that does run is awaited."""
+    watch(ledger, clock, 20, USUAL, wait=12.0)
+    if forged:
+        other = made(ledger, clock, TAIL)
+        with ledger._database.write() as transaction:
+            transaction.update(schema.moves, [other.id], {"state": MoveState.RUNNING})
+    else:
+        other = begun(ledger, clock, TAIL)
+        (step,) = ledger.moves.steps_of([other.id])[other.id]
+        ledger.moves.step_result(step.id, StepState.DONE, "the next statement is still to come")
+    watch(ledger, clock, 20, USUAL, wait=12.0)
+    row = placed_with_work_before(ledger, clock)
+    watch(ledger, clock, 30, USUAL, wait=4.0)
+    assert [outcome.verdict for outcome in judge()] == [OutcomeVerdict.HELPED] * forged
+    assert ledger.moves.row(row.id).state is (MoveState.KEPT if forged else MoveState.SETTLING)
 
 
 def test_a_move_without_a_statement_began_when_its_proposal_did(

@@ -10,7 +10,7 @@ SELECT coalesce(sum(r.bytes), 0)::float8 / current_setting('block_size')::float8
   FROM (SELECT i.context IN ('bulkread', 'vacuum') AS scan,
                i.read_time,
                coalesce((to_jsonb(i) ->> 'read_bytes')::float8,
-                        i.reads * (to_jsonb(i) ->> 'op_bytes')::float8) AS bytes
+                        i.reads::float8 * (to_jsonb(i) ->> 'op_bytes')::float8) AS bytes
           FROM pg_catalog.pg_stat_io AS i
          WHERE i.object <> 'wal'
            AND i.backend_type <> 'startup') AS r

@@ -139,6 +139,18 @@ def test_scans_that_are_not_timed_apart_share_one_factor_with_look_ups() -> None
     assert ssd.random_read_seconds > 100e-6
 
 
+def test_what_an_earlier_version_learned_fades_as_fast_as_it_was_learned() -> None:
+    """Ten minutes that knew no scans apart and forty that do: a fifth of the weight is of the wrong 140 us."""
+    nan = float("nan")
+    seen = demand(60, {1: 205.0}, database=REPORT)
+    seen.rates[Signal.PREFETCHED_READ] = 169_819.0
+    state = empty_devices(2)
+    for minute in range(50):
+        database = replace(REPORT, scan_reads=nan, scan_wait=nan) if minute < 10 else REPORT
+        state = observe(state, PRIOR, replace(seen, database=database), np.array([0], dtype=np.int64), SETTINGS)
+    assert calibrate(PRIOR, state)[0].random_read_seconds == pytest.approx(11.4e-6 + 140e-6 / 5, rel=0.2)
+
+
 def test_a_report_from_the_disk_beside_look_ups_of_cached_rows() -> None:
     """1,600 look-ups a second wait 12 ms, 45,000 blocks of a scan 2.2 s: the disk is as slow in runs as it is."""
     database = DatabaseDemand(reads=46_600.0, read_wait=2.212, scan_reads=45_000.0, scan_wait=2.2)
