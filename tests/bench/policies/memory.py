@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,8 +51,14 @@ class Memory:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._empty, name)
 
-    def note(self, down: Mapping[str, int], up: Mapping[str, int], started_at: datetime, seconds: float) -> None:
-        """Moves that are done, bytes by unit, what goes down first, in so many seconds together."""
+    def note(
+        self, down: Mapping[str, int], up: Mapping[str, int], started_at: datetime, seconds: float,
+        costs: Mapping[str, RouteCost] | None = None,
+    ) -> None:  # fmt: skip
+        """Moves that are done, bytes by unit, what goes down first, in so many seconds together.
+
+        ``costs``: predicted of each, from which the ledger learns how long copies take; None: they teach nothing.
+        """
         rate = sum((*down.values(), *up.values())) / seconds
         ended_at = started_at + timedelta(seconds=seconds)
         self.moved.update(dict.fromkeys((*down, *up), ended_at))
@@ -63,7 +69,12 @@ class Memory:
                 SimpleNamespace(name="copy", bundle=SimpleNamespace(unit_keys=tuple(units))),
             )
             move = SimpleNamespace(
-                size_bytes=size, reason=reason, from_tier=way[0], to_tier=way[1], route=route, cost=None
+                size_bytes=size,
+                reason=reason,
+                from_tier=way[0],
+                to_tier=way[1],
+                route=route,
+                cost=_added_up([costs[key] for key in units]) if costs and units else None,
             )
             end = begin + timedelta(seconds=size / rate)
             self._sent.append(
@@ -107,6 +118,17 @@ class Memory:
     def load(self, database: str, name: str) -> tuple[datetime, Any] | None:
         """What was kept."""
         return self._kept.get(name)
+
+
+def _added_up(costs: Sequence[RouteCost]) -> RouteCost:
+    """What was predicted of several moves, as of one."""
+    return RouteCost(
+        log_seconds=sum(cost.log_seconds for cost in costs),
+        blocked_seconds=sum(cost.blocked_seconds for cost in costs),
+        follow_up_seconds=sum(cost.follow_up_seconds for cost in costs),
+        copying=tuple(part for cost in costs for part in cost.copying or ()),
+        around_seconds=sum(cost.around_seconds for cost in costs),
+    )
 
 
 def _discard(ledger: Ledger, folder: str) -> None:

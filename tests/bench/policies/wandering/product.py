@@ -19,6 +19,7 @@ from agent.planning.planner import make_planning
 from agent.sampling.sampler import Sampler
 from connectors.kit.contract import Connector
 from connectors.model.observation import I64, NO_PARENT, Catalog, Sample, Signal, Space, UnitTable
+from policies.model.moves import RouteCost
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.product import configuration
@@ -111,6 +112,7 @@ class Hotplace:
         self._ledger = cast(Ledger, self._memory)
         self._sampler = Sampler(self._database, self._connector, self._ledger, self._clock)
         self._sampler.cycle()
+        self._costs: dict[str, RouteCost] = {}  # of what was proposed last, by unit
         self._open: tuple[int, list[Group]] | None = None  # the hour of its approval, and what is proposed
 
     def decide(self, moment: Moment) -> list[Hop]:
@@ -127,7 +129,9 @@ class Hotplace:
     def _proposed(self) -> list[Group]:
         picture = self._sampler.picture()
         assert picture is not None, "the first sample is taken at the start"
-        plan = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now()).plan
+        planning = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now())
+        plan = planning.plan
+        self._costs = {move.key: cost for move, cost in zip(plan.moves, planning.costs, strict=True)}
         rows = picture.catalog.units.physical_id - FIRST_ID
         groups: dict[int, Group] = {}
         for at, move in enumerate(plan.moves):
@@ -144,7 +148,7 @@ class Hotplace:
             self._columns.fast = past.fast
             up, size, key = past.fast[changed], self._world.size[past.hour], self._world.catalogue.key
             down_units, up_units = ({key[row]: int(size[row]) for row in changed[way].tolist()} for way in (~up, up))
-            self._memory.note(down_units, up_units, started, past.copied_seconds)
+            self._memory.note(down_units, up_units, started, past.copied_seconds, self._costs)
             self._sampler.disturb()
             self._sampler.cycle()
         for _ in range(self._samples):
