@@ -227,13 +227,14 @@ class StatisticsSampler:
         return rows[0]
 
     def _scans_row(self) -> Row:
-        """What scans read and how long that took; () of a version that does not tell."""
+        """What scans read and how long that took; () of a version that does not tell, and of a person's exports."""
         if self._session.version < KNOWS_CONTEXTS:
             return ()
         try:
-            return self._session.rows(query("scans"), doing="sampling the reads of scans")[0]
-        except NotRecorded:  # by an earlier version, or by a person's exports
+            rows = self._session.rows(query("scans"), doing="sampling the reads of scans")
+        except NotRecorded:  # by an earlier version
             return ()
+        return rows[0] if rows else ()
 
     def _by_unit(self, wire: list[Counts]) -> tuple[I64, dict[str, Counts]]:
         """Fold relations into units: ids ascending, the counters aligned with them. Takes the columns off ``wire``."""

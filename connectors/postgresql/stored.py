@@ -54,7 +54,7 @@ class StoredSession(ReadSession):
         name: str = "",
         limit: float | None = None,  # noqa: ARG002 (as the live one)
     ) -> list[Row]:
-        """The result of that query; of roles, which a person is not asked for, none."""
+        """The result of that query; of roles and scans, which a person is not asked for, none."""
         known = self._names.get(statement, name)
         if known == "spaces":
             return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(known)]

@@ -23,11 +23,10 @@ from connectors.postgresql.settings import PostgresqlSettings
 OF_EXTENSION = "extension_schema."
 # Whose table and column are put in when they are asked.
 OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
-OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14"})
+OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14", "scans"})
 trim = str  # questions are asked as they stand
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs on its own
-OF_SOME_VERSIONS = frozenset({"roles", "roles_14", "roles_16", "foreground", "foreground_14", "scans"})
 
 
 def queries() -> Mapping[str, str]:
