@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import repeat
 from types import SimpleNamespace
 from typing import cast
 
@@ -50,6 +51,7 @@ MOST_SPLITS = 10  # in a play
 LOOK_HOURS, SEEN = 6, 400  # hours, blocks of each table
 MAXIMUM_STALL = 4 * HOUR  # given for a night without users; what it costs is counted all the same
 _BLOCKS = 12_800
+_PAID = RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0, copying=())  # with its table
 _TABLES = (UnitKind.TABLE, UnitKind.TABLE_PARTITION)
 
 
@@ -179,6 +181,7 @@ class PartsHotplace:
             known: splits cost nothing, and where heat lies is known from the start.
         """
         self.name = "hotplace with splits" if splits else "hotplace"
+        self._costs: dict[str, RouteCost] = {}  # predicted of what is copied this hour, by key of each row
         self.stalls: list[tuple[int, float, RouteCost]] = []  # tables, seconds of their locks, predicted; of this hour
         self._world, self._units = world, len(world.catalogue) // 2
         self._clock = VirtualClock()
@@ -216,7 +219,7 @@ class PartsHotplace:
         ids = picture.catalog.units.physical_id - FIRST_ID
         key = {each: int(row) for each, row in zip(picture.catalog.units.key, ids, strict=True)}
         hops: list[Hop] = []
-        self.stalls = []
+        self.stalls, self._costs = [], {}
         left, room = HOUR, self._world.capacity - int(moment.size[moment.fast].sum())
         stopped: set[int] = set()
         for at, (move, cost) in enumerate(zip(planning.plan.moves, planning.costs, strict=True)):
@@ -235,6 +238,9 @@ class PartsHotplace:
                 self._columns.split[table] = True
                 read = 2 * int(moment.size[table] + moment.size[table + self._units])
                 self.stalls.append((table, (size + read) / COPY_BYTES_PER_SECOND, cost))
+            else:
+                of_rows = cost, *repeat(_PAID, len(rows) - 1)
+                self._costs.update(zip(map(self._columns.key, rows), of_rows, strict=True))
             hops += [Hop(row, up=up) for row in rows]
         return hops
 
@@ -252,7 +258,9 @@ class PartsHotplace:
             self._columns.fast = past.fast
             up, size, key = past.fast[changed], self._world.size[past.hour], self._columns.key
             down_units, up_units = ({key(row): int(size[row]) for row in changed[way].tolist()} for way in (~up, up))
-            self._memory.note(down_units, up_units, started, past.copied_seconds)
+            # Beside a split no copy has a time of its own.
+            costs = None if self.stalls else self._costs
+            self._memory.note(down_units, up_units, started, past.copied_seconds, costs)
             for table, seconds, cost in self.stalls:
                 size = int(self._world.size[past.hour, table + self._units])
                 self._memory.note_split(size, cost, started, seconds)
