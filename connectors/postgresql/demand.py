@@ -40,12 +40,14 @@ from connectors.model.observation import (
     Signal,
 )
 from connectors.postgresql.catalog import BLOCK_BYTES, Shape
+from connectors.postgresql.sampler import SCANS_FIGURES
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
 # Chunks are cut so that four of them fill a block (TOAST_TUPLES_PER_PAGE).
 TOAST_CHUNKS_PER_BLOCK = 4.0
 DROPPED_SECONDS = 1e-6  # of a read at most, by pg_stat_database, which adds up whole microseconds
 OWN_SHARE = 0.9  # of the server's reads, and of the wait for them: with less, its scans may be another database's
+_TOLD = {"reads", "read_seconds", *SCANS_FIGURES}
 
 
 def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> Demand:
@@ -87,16 +89,17 @@ def scans_of(interval: Interval) -> DatabaseDemand:
     shares of its own figures; elsewhere, and before 16, they are not known.
     """
     found, figures = interval.database_rates(), interval.database
-    try:
-        reads, seconds = figures["server_reads"], figures["server_read_seconds"]
-        own = figures["read_seconds"] + DROPPED_SECONDS * figures["reads"]
-        known = figures["reads"] >= OWN_SHARE * reads > 0 and own >= OWN_SHARE * seconds > 0
-        shares = (figures["scan_reads"] / reads, figures["scan_seconds"] / seconds) if known else ()
-    except KeyError:  # a counter fell, or was never read
+    if not figures.keys() >= _TOLD:  # before 16, not timed, or a counter fell
         return found
-    if not shares:
+    reads, seconds = figures["server_reads"], figures["server_read_seconds"]
+    own = figures["read_seconds"] + DROPPED_SECONDS * figures["reads"]
+    if not (figures["reads"] >= OWN_SHARE * reads > 0 and own >= OWN_SHARE * seconds > 0):
         return found
-    return replace(found, scan_reads=found.reads * shares[0], scan_wait=found.read_wait * shares[1])
+    return replace(
+        found,
+        scan_reads=found.reads * figures["scan_reads"] / reads,
+        scan_wait=found.read_wait * figures["scan_seconds"] / seconds,
+    )
 
 
 def _added_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:

@@ -4,8 +4,8 @@ Several forecasts of each unit's demand run side by side: means that forget by h
 as they were on the last days, and as they were in the last weeks. Where partitions are born in series, two more know a
 partition by its place in the series, as the newest or the seventh: the next hours, and the whole day, as they were for
 the partitions that had this place before (``with_births``); a third knows it by itself. These three are mixed for the
-series, and the six for all other units. Each plays for itself: every half hour it fills a
-fast tier as large as the real one, by value per byte, and pays for what it copies. What it would have saved by the
+series, and the six for all other units. Each plays for itself: every half hour it fills a fast tier as large as the
+real one, by value per byte, and pays for what it copies. What it would have saved by the
 demand that came, less its copies, is its score; likelihood is not asked, since a forecast that errs alike for all units
 places as well as one that is right.
 
