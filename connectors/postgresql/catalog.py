@@ -358,27 +358,38 @@ def _manager(session: ReadSession, relation: Relation, space: str) -> str:
         found = session.rows(query("managers"), doing="looking for extensions that move tables")
     except NotRecorded:  # by an earlier version
         return ""
-    for extension, schema in found:
-        name = _CATALOGS[extension]
-        rows = session.rows(
-            in_extension(query(name), schema), {"table": relation.table_oid}, doing=f"looking at {extension}", name=name
-        )
+    for extension, schema, version, by_oid in found:
+        name = _CATALOGS[extension, by_oid]
+        asked = in_extension(query(name), schema)
+        try:
+            rows = session.rows(asked, {"table": relation.table_oid}, doing=f"looking at {extension}", name=name)
+        except (StatementFailed, ObjectGone):
+            return (
+                f"{extension} {version} has a catalog that hotplace cannot read, so whether {relation.table_key} is one "
+                "of its tables is not known"
+            )
         if rows:
             return _MANAGED[extension](relation, space, *rows[0])
     return ""
 
 
-def _of_timescale(relation: Relation, space: str, owner: str, is_part: bool) -> str:
+def _of_timescale(
+    relation: Relation, space: str, owner: str, is_part: bool, chunk: str, sorted_by: str | None
+) -> str:
     if not is_part:
         return (
             f"{relation.table_key} is a hypertable of TimescaleDB: SELECT attach_tablespace('{space}', '{owner}') puts "
             "its new chunks there, and move_chunk moves those that it has"
         )
-    spaces = f"destination_tablespace => '{space}', index_destination_tablespace => '{space}'"
-    return (
-        f"{relation.table_key} is a chunk of the hypertable {owner} of TimescaleDB: SELECT move_chunk(chunk => "
-        f"'{relation.table_key}', {spaces}) moves it"
+    what = "is a chunk" if chunk == relation.table_key else f"holds compressed rows of {chunk}, a chunk"
+    # move_chunk refuses a chunk that was never sorted unless it is told by which index.
+    moves = (
+        f"ALTER TABLE {chunk} SET TABLESPACE {space}"
+        if sorted_by is None
+        else f"SELECT move_chunk(chunk => '{chunk}', destination_tablespace => '{space}', "
+        f"index_destination_tablespace => '{space}', reorder_index => '{sorted_by}')"
     )
+    return f"{relation.table_key} {what} of the hypertable {owner} of TimescaleDB: {moves} moves it"
 
 
 def _of_citus(relation: Relation, space: str, owner: str, shard: int | None) -> str:  # noqa: ARG001  # as the other
@@ -390,5 +401,9 @@ def _of_citus(relation: Relation, space: str, owner: str, shard: int | None) -> 
     )
 
 
-_CATALOGS = {"timescaledb": "timescale_chunks", "citus": "citus_shards"}
+_CATALOGS = {
+    ("timescaledb", False): "timescale_chunks",
+    ("timescaledb", True): "timescale_chunks_by_oid",
+    ("citus", False): "citus_shards",
+}
 _MANAGED: Mapping[str, Callable[..., str]] = {"timescaledb": _of_timescale, "citus": _of_citus}

@@ -33,7 +33,8 @@ pytestmark = WITH_EVERYTHING
 QUERIES = sorted(path.stem for path in (Path(postgresql.__file__).parent / "sql").glob("*.sql"))
 EXTENSIONS = {
     "blocks": "pg_buffercache", "statements": "pg_stat_statements", "statement_texts": "pg_stat_statements",
-    "timescale_chunks": "timescaledb", "citus_shards": "citus", "amcheck": "amcheck",
+    "timescale_chunks": "timescaledb", "timescale_chunks_by_oid": "timescaledb", "citus_shards": "citus",
+    "amcheck": "amcheck",
 }  # fmt: skip
 NO_PID = 0x7FFFFFF0
 VALUES: dict[str, object] = {
