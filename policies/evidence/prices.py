@@ -37,6 +37,7 @@ from policies.model.settings import PolicySettings, Tier, TierSpeed
 HOUR = 3600.0
 DAY = 24 * HOUR
 ALL = slice(None)
+ENOUGH_OF_TIER = 0.25  # held by partitions in series: from here on all copies count twice
 # Share of these prices that an I/O of a kind of unit counts; what is not named counts whole.
 SHARES: Mapping[UnitKind, float] = {}
 
@@ -261,15 +262,18 @@ def owed_seconds(
 
 
 def copies_caused(series: Bools, came_up: Bools, size_bytes: I64, between_births: float) -> F64 | None:
-    """How many copies of as many bytes each unit causes by coming up, besides its own; shape ``(n,)``, 0 to 1.
+    """How many copies of as many bytes each unit causes by coming up, besides its own; shape ``(n,)``, 0 to 2.
 
     The next birth, and the next look back at a partition, wants room within the day. Where series hold most of the
     fastest tier, almost all that another unit takes is then missing: it or a partition leaves, and comes back. That
     copy is counted for who took the room; at the usual price alone it comes and goes for little more than its copies.
-    A series that is small, or born monthly, hardly adds to it. None: there is no series.
+
+    Births do not end, so each copy is one of a row of them, and counts twice: what comes and goes for little more than
+    its copies would wear the tier for as long as partitions are born. For a series that is small, or born monthly,
+    hardly anything is added. None: there is no series.
 
     Args:
-        series: partitions that are planned by their place (``horizons.are_in_series``); they cause none.
+        series: partitions that are planned by their place (``horizons.are_in_series``).
         came_up: on the fastest tier.
         size_bytes: of each.
         between_births: seconds, inf: not known yet.
@@ -278,7 +282,8 @@ def copies_caused(series: Bools, came_up: Bools, size_bytes: I64, between_births
         return None
     held = float(size_bytes[came_up].sum())
     share = float(size_bytes[came_up & series].sum()) / held if held else 0.0
-    return np.where(series, 0.0, share * min(1.0, DAY / between_births))
+    again = min(1.0, share / ENOUGH_OF_TIER)
+    return np.where(series, again, again + share) * min(1.0, DAY / between_births)
 
 
 def waiting_sessions(database: DatabaseDemand) -> float:

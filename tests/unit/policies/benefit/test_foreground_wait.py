@@ -128,12 +128,20 @@ def test_where_partitions_are_born_what_has_paid_may_make_room_and_only_they_com
 
 
 def test_room_that_the_next_birth_wants_back_costs_the_copy_of_who_leaves() -> None:
-    """Series hold three quarters of the fastest tier: so much of a copy if born daily, next to none if monthly."""
+    """Series hold three quarters of the fastest tier: so much of a copy if born daily, next to none if monthly.
+
+    Each copy, of a partition too, counts twice from a quarter of the tier on, and by what they hold below it.
+    """
     series, came_up = np.array([True, True, False, False]), np.array([True, False, True, False])
     size, hours = np.array([3, 9, 1, 1], dtype=np.int64), (6.0, 24.0, 30 * 24.0, np.inf)
     caused = [copies_caused(series, came_up, size, each * 3600.0) for each in hours]
-    ratios = [0.75, 0.75, 0.025, 0.0]
-    assert [None if each is None else each.tolist() for each in caused] == [[0.0, 0.0, each, each] for each in ratios]
+    ratios = [1.0, 1.0, 1 / 30, 0.0]
+    assert [None if each is None else each.tolist() for each in caused] == [
+        pytest.approx([each, each, 1.75 * each, 1.75 * each]) for each in ratios
+    ]
+    small = copies_caused(series, came_up, np.array([1, 9, 19, 1], dtype=np.int64), 24 * 3600.0)
+    assert small is not None
+    assert small.tolist() == pytest.approx([0.2, 0.2, 0.25, 0.25])
     assert copies_caused(series & False, came_up, size, 24 * 3600.0) is None
     empty = copies_caused(series, came_up & False, size, 24 * 3600.0)
     assert empty is not None

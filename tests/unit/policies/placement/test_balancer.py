@@ -378,12 +378,13 @@ def test_who_came_lately_makes_room_for_who_pays_for_both_copies() -> None:
 
 @pytest.mark.parametrize(("days", "comes"), [(1.0, ["part"]), (30.0, ["part", "other"]), (np.inf, ["part", "other"])])
 def test_who_takes_the_room_of_the_next_partition_pays_for_its_copy_too(days: float, comes: list[str]) -> None:
-    """A tenth more than both copies: too little next to daily births, enough next to monthly ones.
+    """A tenth more than a partition pays for: too little next to daily births, enough next to monthly ones.
 
-    A partition of the series itself pays for its own copies, and what is there already for nothing more.
+    A partition of the series itself pays for its own copies twice, and what is there already for nothing more.
     """
     settings = replace(BARE, horizon_seconds=12 * 3600.0, copy_bytes_per_second=1.0)
-    paid = 1.1 * 100 / (0.0055 - 0.0002) / 3600 / 12  # two copies of 50 s in 12 hours
+    twice = 1.0 + (days == 1.0)
+    paid = 1.1 * twice * 100 / (0.0055 - 0.0002) / 3600 / 12  # two copies of 50 s in 12 hours
     units = [Unit(key="part", size=50, sync=paid), Unit(key="other", size=50, sync=paid)]
     there = [Unit(key=key, space="fast", size=50) for key in ("newest", "there")]
     situation = room(200, 50).situation([*units, *there])
