@@ -365,8 +365,8 @@ def _manager(session: ReadSession, relation: Relation, space: str) -> str:
             rows = session.rows(asked, {"table": relation.table_oid}, doing=f"looking at {extension}", name=name)
         except (StatementFailed, ObjectGone):
             return (
-                f"{extension} {version} has a catalog that hotplace cannot read, so whether {relation.table_key} is one "
-                "of its tables is not known"
+                f"{extension} {version} has a catalog that hotplace cannot read, so whether {relation.table_key} is "
+                "one of its tables is not known"
             )
         if rows:
             return _MANAGED[extension](relation, space, *rows[0])
