@@ -373,9 +373,7 @@ def _manager(session: ReadSession, relation: Relation, space: str) -> str:
     return ""
 
 
-def _of_timescale(
-    relation: Relation, space: str, owner: str, is_part: bool, chunk: str, sorted_by: str | None
-) -> str:
+def _of_timescale(relation: Relation, space: str, owner: str, is_part: bool, chunk: str, sorted_by: str | None) -> str:
     if not is_part:
         return (
             f"{relation.table_key} is a hypertable of TimescaleDB: SELECT attach_tablespace('{space}', '{owner}') puts "
