@@ -62,7 +62,7 @@ ASKS = {
         "pg_stat_statements pg_stat_statements_info",
         r"pg_monitor": "pg_buffercache pg_ls_waldir",
         r"superuser": "pg_ls_dir pg_read_file pg_stat_file",
-        r"which all users have": "chunk hypertable pg_dist_shard",
+        r"which all users have": "chunk hypertable compression_settings pg_dist_shard",
         r"EXECUTE on the function": "bt_index_check",
     },
 }
