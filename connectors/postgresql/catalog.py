@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TypeVar
 
 import numpy as np
+from psycopg import sql
 
 from connectors.kit.contract import NotRecorded, ObjectGone, StatementFailed
 from connectors.model.moves import Container, UnitKind
@@ -359,11 +360,11 @@ def _manager(session: ReadSession, relation: Relation, space: str) -> str:
     except NotRecorded:  # by an earlier version
         return ""
     for extension, schema, version, by_oid in found:
-        name = _CATALOGS[extension, by_oid]
-        asked = in_extension(query(name), schema)
         try:
+            name = _CATALOGS[extension, by_oid]
+            asked = in_extension(query(name), schema)
             rows = session.rows(asked, {"table": relation.table_oid}, doing=f"looking at {extension}", name=name)
-        except (StatementFailed, ObjectGone):
+        except (KeyError, StatementFailed, ObjectGone):
             return (
                 f"{extension} {version} has a catalog that hotplace cannot read, so whether {relation.table_key} is "
                 "one of its tables is not known"
@@ -374,20 +375,25 @@ def _manager(session: ReadSession, relation: Relation, space: str) -> str:
 
 
 def _of_timescale(relation: Relation, space: str, owner: str, is_part: bool, chunk: str, sorted_by: str | None) -> str:
+    to = _literal(space)
     if not is_part:
         return (
-            f"{relation.table_key} is a hypertable of TimescaleDB: SELECT attach_tablespace('{space}', '{owner}') puts "
-            "its new chunks there, and move_chunk moves those that it has"
+            f"{relation.table_key} is a hypertable of TimescaleDB: SELECT attach_tablespace({to}, {_literal(owner)}) "
+            "puts its new chunks there, and move_chunk moves those that it has"
         )
     what = "is a chunk" if chunk == relation.table_key else f"holds compressed rows of {chunk}, a chunk"
     # move_chunk refuses a chunk that was never sorted unless it is told by which index.
     moves = (
-        f"ALTER TABLE {chunk} SET TABLESPACE {space}"
+        f"ALTER TABLE {chunk} SET TABLESPACE {sql.Identifier(space).as_string()}"
         if sorted_by is None
-        else f"SELECT move_chunk(chunk => '{chunk}', destination_tablespace => '{space}', "
-        f"index_destination_tablespace => '{space}', reorder_index => '{sorted_by}')"
+        else f"SELECT move_chunk(chunk => {_literal(chunk)}, destination_tablespace => {to}, "
+        f"index_destination_tablespace => {to}, reorder_index => {_literal(sorted_by)})"
     )
     return f"{relation.table_key} {what} of the hypertable {owner} of TimescaleDB: {moves} moves it"
+
+
+def _literal(text: str) -> str:
+    return sql.Literal(text).as_string()
 
 
 def _of_citus(relation: Relation, space: str, owner: str, shard: int | None) -> str:  # noqa: ARG001  # as the other

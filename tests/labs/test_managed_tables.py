@@ -94,7 +94,7 @@ def test_chunks_of_timescaledb_are_refused_with_move_chunk(
     assert why(connector, f"public.plain{suffix}") == ""
     dba.execute("ALTER TABLE _timescaledb_internal._hyper_1_2_chunk DROP CONSTRAINT _hyper_1_2_chunk_pkey")
     without = why(connector, "_timescaledb_internal._hyper_1_2_chunk")
-    assert ": ALTER TABLE _timescaledb_internal._hyper_1_2_chunk SET TABLESPACE fast moves it" in without
+    assert ': ALTER TABLE _timescaledb_internal._hyper_1_2_chunk SET TABLESPACE "fast" moves it' in without
 
 
 def test_a_catalog_of_an_extension_that_is_not_understood_stops_moves_by_name(
@@ -107,6 +107,16 @@ def test_a_catalog_of_an_extension_that_is_not_understood_stops_moves_by_name(
     dba.execute("ALTER TABLE _timescaledb_catalog.chunk RENAME COLUMN table_name TO relation")
     assert "timescaledb 1 has a catalog that hotplace cannot read" in why(connector, "public.plain")
     assert "whether public.plain is one of its tables is not known" in why(connector, "public.plain")
+
+
+def test_a_catalog_of_citus_that_names_relations_otherwise_is_not_understood(
+    dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """A column that no version had is no reason to take a shard for a table like others."""
+    dba.execute(CITUS.encode())
+    own(dba, "citus", "citus_catalog.pg_dist_shard")
+    dba.execute("ALTER TABLE citus_catalog.pg_dist_shard RENAME COLUMN logicalrelid TO relid")
+    assert "citus 1 has a catalog that hotplace cannot read" in why(connector, "public.orders_102008")
 
 
 def test_shards_of_citus_are_refused_with_its_function(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
