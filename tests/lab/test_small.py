@@ -38,8 +38,6 @@ class TestOnTheSlowDisk:
         online, held = kindness.run(SMALL, ("online", "held"))
         assert online.placed
         assert online.over_copy < 2 * kindness.GOAL_OVER_COPY
-        if not held.tries:  # on a slow machine the long transaction may have ended before the move began
-            (held,) = kindness.run(SMALL, ("held",))
         assert held.placed
         assert held.tries > 0
         assert held.held.longest < 2 * kindness.LOCK_TIMEOUT_SECONDS + held.before.longest

@@ -10,10 +10,11 @@ Then a session holds the hot table in an open transaction, and the same move is 
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from agent.ledger.rows import MoveRow
@@ -21,17 +22,19 @@ from connectors.model.formatting import format_seconds
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import SSD_SHARE, tables, workload
 from tests.bench.lab.hotplace import FULL_POLICY, Hotplace, watching
-from tests.bench.lab.load import Figures, Run, Workload, start
+from tests.bench.lab.load import Clients, Figures, Run, Workload, start
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import MAJOR, Rig, running_rig
 from tests.bench.measurement import Measurement
 
 LOCK_TIMEOUT_SECONDS = 0.5
 OBSERVE_SECONDS = 15.0  # at most
-HOLD_SECONDS = 4.0  # the long transaction, from the moment when the move starts
+HOLD_SECONDS = 3.5  # the long transaction, from the moment when the move is seen to wait for its lock
+HOLD_LIMIT_SECONDS = 40.0  # and in all, where no move comes
 AFTER_SECONDS = 8.0  # at most
 MOVE_LIMIT_SECONDS = 90.0
 GOAL_OVER_COPY = 0.5
+WAITS = "SELECT 1 FROM pg_locks WHERE relation = 't0'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted"
 COMMAND = "python -m tests.bench.lab kindness"
 
 
@@ -43,7 +46,7 @@ class Moved:
     before: Figures
     during: Figures
     after: Figures
-    held: Figures  # the first seconds of ``during``, in which a long transaction stood in the way, if one did
+    held: Figures  # the part of ``during`` in which a long transaction stood in the way, if one did
     copy_seconds: float  # the longest statement that holds an exclusive lock, by the ledger's journal
     moves_seconds: float  # all statements
     tries: int  # of statements, beyond one for each move
@@ -70,30 +73,30 @@ def moved(rig: Rig, work: Workload, name: str, connection: str = "", hold: bool 
     try:
         with watching(rig, name=name, policy=FULL_POLICY, connection=settings) as agent:
             agent.observe(until)
-            with _long_transaction(rig) if hold else _nobody():
-                begin = clients.elapsed()
+            begin = clients.elapsed()
+            with _long_transaction(rig, clients) if hold else nullcontext(_Holder(ended=begin)) as holder:
                 _, rows = agent.decide()
                 end = clients.elapsed()
             last = end + min(AFTER_SECONDS, pace.run_seconds)
             clients.sleep_until(last)
-            return _judged(name, clients.read(), (pace.warm_seconds, begin, end, last), agent, rows)
+            return _judged(name, clients.read(), (pace.warm_seconds, begin, holder.ended, end, last), agent, rows)
     finally:
         clients.stop()
 
 
 def _judged(
-    name: str, run: Run, marks: tuple[float, float, float, float], agent: Hotplace, rows: tuple[MoveRow, ...]
+    name: str, run: Run, marks: tuple[float, float, float, float, float], agent: Hotplace, rows: tuple[MoveRow, ...]
 ) -> Moved:
     steps = [(row, step) for row in rows for step in agent.ledger.moves.steps(row.id)]
     took = [((step.ended_at or step.intended_at) - step.intended_at).total_seconds() for _, step in steps]
     locking = [seconds for seconds, (row, _) in zip(took, steps, strict=True) if not row.move.route.online]
-    warm, begin, end, last = marks
+    warm, begin, released, end, last = marks
     return Moved(
         name=name,
         before=run.between(warm, begin),
         during=run.between(begin, min(end + 1.0, last)),
         after=run.between(end + 1.0, last - 0.5),
-        held=run.between(begin, begin + HOLD_SECONDS - 0.5),
+        held=run.between(begin, max(released, begin + 1.0)),
         copy_seconds=max(locking, default=0.0),
         moves_seconds=sum(took),
         tries=len(steps) - len(rows),
@@ -101,29 +104,38 @@ def _judged(
     )
 
 
+@dataclass(slots=True)
+class _Holder:
+    """A session that holds the hot table."""
+
+    ended: float  # when it let go, in seconds of the clients' clock
+
+
 @contextmanager
-def _long_transaction(rig: Rig) -> Iterator[None]:
-    """A session that has read the hot table and does not end its transaction for a while."""
-    held = threading.Event()
+def _long_transaction(rig: Rig, clients: Clients) -> Iterator[_Holder]:
+    """A session has read the hot table and ends its transaction a while after somebody has begun to wait for it.
+
+    A slow machine plans for longer than any fixed time: a transaction that ends before the move begins holds nothing.
+    """
+    holder, held = _Holder(ended=math.inf), threading.Event()
 
     def hold() -> None:
         with rig.session() as session, session.transaction():
             session.execute("LOCK TABLE t0 IN ACCESS SHARE MODE")
             held.set()
+            limit = time.monotonic() + HOLD_LIMIT_SECONDS
+            while not session.execute(WAITS).fetchone() and time.monotonic() < limit:
+                time.sleep(0.05)
             time.sleep(HOLD_SECONDS)
+        holder.ended = clients.elapsed()
 
-    holder = threading.Thread(target=hold, name="long transaction")
-    holder.start()
+    thread = threading.Thread(target=hold, name="long transaction")
+    thread.start()
     held.wait(10)
     try:
-        yield
+        yield holder
     finally:
-        holder.join()
-
-
-@contextmanager
-def _nobody() -> Iterator[None]:
-    yield
+        thread.join()
 
 
 VARIANTS = {"online": "", "fast": "index_route: fast", "held": ""}  # held: by a long transaction
