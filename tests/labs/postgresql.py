@@ -120,11 +120,25 @@ class Cluster:
         with self.session() as dba:
             made = sql.SQL("CREATE DATABASE {} TABLESPACE slow {}")
             dba.execute(made.format(sql.Identifier(name), strategy_of_copies(dba)))
+        if self.major < 15:
+            self._wait_until_counted(name)
         try:
             yield name
         finally:
             with self.session() as dba:
                 dba.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def _wait_until_counted(self, name: str) -> None:
+        """Until the statistics have the database: to 14 they come by a file half a second old, and count from then."""
+        with self.session(name):
+            pass  # the first session of a database makes its entry
+        counted = "SELECT 1 FROM pg_stat_database WHERE datname = %s AND stats_reset IS NOT NULL"
+        with self.session() as dba:
+            for _ in range(100):
+                if dba.execute(counted, (name,)).fetchone():
+                    return
+                time.sleep(0.1)
+        raise TimeoutError(f"the statistics know nothing of {name} after 10 s")
 
 
 @contextmanager
