@@ -19,6 +19,7 @@ from agent.sampling.sampler import Sampler
 from connectors.kit.contract import Connector
 from connectors.model.observation import Bools
 from policies.evidence.prices import HOUR
+from policies.model.moves import RouteCost
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.stage import SLOWED_BY_COPY, SPEEDS, Hop, Past
@@ -65,6 +66,7 @@ class Hotplace:
         self._clock = VirtualClock()
         self._columns = Columns(catalogue, capacity, self._clock)
         self._memory = Memory(self._clock)
+        self._costs: dict[str, RouteCost] = {}  # of what was proposed last, by unit
         self._database = configuration(policy)
         self._connector = cast(Connector, self._columns)
         self._ledger = cast(Ledger, self._memory)
@@ -76,8 +78,10 @@ class Hotplace:
         picture = self._sampler.picture()
         if picture is None or hour % self._plan_hours:
             return []
-        plan = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now()).plan
-        return [Hop(row, up=move.to_space == "fast") for move in plan.moves for row in move.rows]
+        planning = make_planning(picture, self._database, self._connector, self._ledger, self._clock.now())
+        moves = planning.plan.moves
+        self._costs = {move.key: cost for move, cost in zip(moves, planning.costs, strict=True)}
+        return [Hop(row, up=move.to_space == "fast") for move in moves for row in move.rows]
 
     def saw(self, past: Past) -> None:
         """Let the counters rise by the hour, sampling where copies ended and where the hour ends."""
@@ -90,7 +94,7 @@ class Hotplace:
             down_units, up_units = (
                 {self._catalogue.key[row]: int(size[row]) for row in changed[way].tolist()} for way in (~up, up)
             )
-            self._memory.note(down_units, up_units, started, past.copied_seconds)
+            self._memory.note(down_units, up_units, started, past.copied_seconds, self._costs)
             self._sampler.disturb()
             self._sampler.cycle()
         self._columns.work(HOUR - past.copied_seconds, past.rates, past.wait)
