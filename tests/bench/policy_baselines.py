@@ -30,6 +30,7 @@ HOURS, QUICK_HOURS = 6 * WEEK, WEEK + DAY
 MONTHS, QUICK_MONTHS = 13 * WEEK, 32 * DAY  # for what happens once a month
 SEEDS = (1, 2, 3)
 WORKERS = 2  # the figures do not depend on it
+LONGEST_SECONDS = 3600.0
 PRODUCT = "hotplace"
 HINDSIGHT_UNIT = "of the hindsight gain"
 TARGETS = {"stationary": 0.95, "changing": 0.88}
@@ -171,7 +172,8 @@ def _share(play: Play) -> float:
 
 def measurements(*, quick: bool = False) -> list[Measurement]:
     """The figures of the whole bench or of its small version, from a fresh process."""
-    return in_process("tests.bench.policy_baselines", *(["--quick"] if quick else []))
+    arguments = ["--quick"] if quick else []
+    return in_process("tests.bench.policy_baselines", *arguments, timeout_seconds=LONGEST_SECONDS)
 
 
 def main(arguments: list[str]) -> int:
