@@ -40,7 +40,9 @@ class TestOnTheSlowDisk:
         assert online.over_copy < 2 * kindness.GOAL_OVER_COPY
         assert held.placed
         # Whether it waits for its lock or is not sent at all is a matter of when the session is seen.
-        assert held.held.longest < 2 * kindness.LOCK_TIMEOUT_SECONDS + held.before.longest
+        # Of all that ended until the move was through, its copy included: who queues to the end of a session ends later.
+        longest = 2 * (kindness.LOCK_TIMEOUT_SECONDS + online.copy_seconds) + held.before.longest
+        assert held.during.longest < longest
 
     @pytest.mark.soak  # tests/labs/test_crash_points.py, tests/e2e/test_daemon.py, the contract's full disk
     def test_nothing_is_lost_when_the_ssd_fills_up_or_the_agent_is_killed_midway(self) -> None:
