@@ -40,7 +40,7 @@ class TestOnTheSlowDisk:
         assert online.over_copy < 2 * kindness.GOAL_OVER_COPY
         assert held.placed
         # Whether it waits for its lock or is not sent at all is a matter of when the session is seen.
-        # Of all that ended until the move was through, its copy included: who queues to the end of a session ends later.
+        # Of all that ended until the move was through, its copy included: who queues for a session ends after it.
         longest = 2 * (kindness.LOCK_TIMEOUT_SECONDS + online.copy_seconds) + held.before.longest
         assert held.during.longest < longest
 
