@@ -129,7 +129,11 @@ class Cluster:
                 dba.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def _wait_until_counted(self, name: str) -> None:
-        """Until the statistics have the database: to 14 they come by a file half a second old, and count from then."""
+        """Until the statistics know the database.
+
+        Up to 14 they are read from a file that may be half a second old: a new database has no entry there, and when it
+        appears its counters seem to have restarted.
+        """
         with self.session(name):
             pass  # the first session of a database makes its entry
         counted = "SELECT 1 FROM pg_stat_database WHERE datname = %s AND stats_reset IS NOT NULL"

@@ -5,8 +5,8 @@ Two ways of moving the indexes are compared: ``online`` (the default: built anew
 Tables have one route, a copy under an exclusive lock: the stall that it causes is held against how long it took.
 
 Then a session holds the hot table in an open transaction, and the same move is tried: the wait for its lock ends by
-``lock_timeout``, so nobody queues behind it longer than that, and the move comes back later. Where the session is seen
-before the statement is sent, as on a machine that plans for longer, nothing is sent and nobody queues at all.
+``lock_timeout``, so nobody queues behind it longer than that, and the move comes back later. If the transaction is
+older than that by then, as on a machine that plans for longer, it is seen: nothing is sent, and nobody queues at all.
 """
 
 from __future__ import annotations
