@@ -278,6 +278,8 @@ def hot_part(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
     )  # fmt: skip
     yield "SET LOCAL default_tablespace = ''"
     yield text("ALTER TABLE {} OWNER TO {}", hot, sql.Identifier(plan.table.owner))
+    # Users reach its rows by the whole, whose policies are not asked where somebody reads a part.
+    yield _without_defaults(hot, "TABLE", plan.table.owner)
     yield from _column_settings(plan, hot)
 
 
@@ -312,7 +314,8 @@ def _policy(policy: Policy, table: sql.Composable) -> str:
 
 def _grants(on: sql.Composable, kind: str, owner: str, grants: Sequence[Grant], *, granted: bool) -> Iterator[str]:
     """The privileges as they are; ``granted``: they are not those that every new object has."""
-    if granted:  # the owner may have taken some from himself, or PUBLIC have been given some by default
+    yield _without_defaults(on, kind, owner)
+    if granted:  # the owner may have taken some from himself
         yield text("REVOKE ALL ON {} {} FROM {}, PUBLIC", sql.SQL(kind), on, sql.Identifier(owner))
     for each in grants:
         columns = sql.SQL(" ({})").format(sql.Identifier(each.column)) if each.column else sql.SQL("")
@@ -320,6 +323,21 @@ def _grants(on: sql.Composable, kind: str, owner: str, grants: Sequence[Grant], 
             "GRANT {}{} ON {} {} TO {}{}", sql.SQL(each.privilege), columns, sql.SQL(kind), on, _role(each.grantee),
             sql.SQL(" WITH GRANT OPTION" if each.grantable else ""),
         )  # fmt: skip
+
+
+def _without_defaults(on: sql.Composable, kind: str, owner: str) -> str:
+    """Leaves the owner's own privileges alone of what ALTER DEFAULT PRIVILEGES has given on a new object.
+
+    The server is asked for them: between plan and statement they may have changed.
+    """
+    return text(
+        "EXECUTE coalesce((SELECT string_agg(format('REVOKE ALL ON {} %s FROM %s; ', c.oid::regclass, "
+        "CASE WHEN p.grantee = 0::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(p.grantee)) END), '') "
+        "|| format('GRANT ALL ON {} %s TO %I', min(c.oid::regclass::text), {}) "
+        "FROM pg_class AS c, LATERAL (SELECT DISTINCT grantee FROM aclexplode(c.relacl)) AS p WHERE c.oid = {}::regclass), "
+        "'SELECT')",
+        sql.SQL(kind), sql.SQL(kind), sql.Literal(owner), name_literal(on),
+    )  # fmt: skip
 
 
 def _comments(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:

@@ -160,3 +160,45 @@ def test_the_least_rights_are_enough(
     run(mover, route, undo=True)
     assert answers(orders) == seen
     assert described(cluster, dbname, "orders") == before
+
+
+DEFAULTS = """
+    ALTER DEFAULT PRIVILEGES FOR ROLE split_owner, postgres GRANT ALL ON TABLES TO split_reader WITH GRANT OPTION;
+    ALTER DEFAULT PRIVILEGES FOR ROLE split_owner, postgres GRANT SELECT, INSERT ON TABLES TO PUBLIC, "odd; -- role";
+    ALTER DEFAULT PRIVILEGES FOR ROLE split_owner, postgres GRANT ALL ON SEQUENCES TO PUBLIC, split_reader;
+"""
+OF_OTHERS = """
+    SELECT c.relname FROM pg_class AS c, aclexplode(c.relacl) AS p
+     WHERE c.relname IN ('orders_p1', 'orders_p2') AND p.grantee <> c.relowner
+"""
+
+
+@only_newest
+@pytest.mark.parametrize("border", ["1805", "1000000"])
+@pytest.mark.parametrize("plain", [False, True])
+def test_default_privileges_open_no_part(
+    cluster: Cluster, dbname: str, orders: psycopg.Connection, connector: PostgresqlConnector, cleanup: ExitStack,
+    border: str, plain: bool,
+) -> None:  # fmt: skip
+    """What new tables and sequences are given by default goes to no part, past the policies of the whole, nor to it."""
+    cleanup.callback(orders.execute, b'DROP OWNED BY "odd; -- role" CASCADE; DROP ROLE "odd; -- role"')
+    orders.execute(b'CREATE ROLE "odd; -- role"')
+    if plain:  # with the privileges that every table has
+        orders.execute("REVOKE ALL ON orders, orders_id_seq FROM split_reader, split_writer")
+        orders.execute("REVOKE ALL (customer) ON orders FROM split_writer")
+        orders.execute("UPDATE pg_class SET relacl = NULL WHERE relname IN ('orders', 'orders_id_seq')")
+    orders.execute(DEFAULTS.encode())
+    orders.execute("VACUUM (ANALYZE) orders")
+    before, seen = described(cluster, dbname, "orders"), answers(orders)
+    route = split_route(connector, orders, "id", border)
+    run(connector, route)
+    assert orders.execute(OF_OTHERS.encode()).fetchall() == []
+    close = connector.route_close(KEY, "2000000", "fast")
+    assert isinstance(close, Route), close
+    run(connector, close)
+    assert orders.execute("SELECT count(*) FROM pg_class WHERE relname = 'orders_p2'").fetchone() == (1,)
+    assert orders.execute(OF_OTHERS.encode()).fetchall() == []
+    run(connector, close, undo=True)
+    run(connector, route, undo=True)
+    assert described(cluster, dbname, "orders") == before
+    assert answers(orders) == seen
