@@ -86,7 +86,8 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
     if not rows:
         return None
     schema, name, owner, strategy, columns, kind, has_default, may_create = rows[0][:8]
-    found = [_range(row[8:]) for row in rows if row[8] is not None]
+    opened = rows[0][16]
+    found = [_range(row[8:16]) for row in rows if row[8] is not None]
     endless = next((str(row[10]) for row in rows if str(row[13]).endswith(_NO_END)), "")
     ranges = sorted((each for each in found if each is not None), key=lambda each: each.high)
     why_not = first_reason(
@@ -101,6 +102,11 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         (has_default, "it has a default partition, which would be scanned under a lock for each new one"),
         (bool(endless), _WITHOUT_END.format(endless)),
         (len(ranges) < len(found), "not all of its partitions are tables with an end"),
+        (
+            opened,
+            f"it has row security, and new tables of {owner} are given to others (ALTER DEFAULT PRIVILEGES), who could "
+            "read a new partition past its policies",
+        ),
         (
             may_create is False,
             f"its owner {owner} may not create in {space}: it needs CREATE on that tablespace, to fill it",

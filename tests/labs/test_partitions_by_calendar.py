@@ -112,6 +112,13 @@ def test_what_cannot_be_served(connector: PostgresqlConnector, dba: psycopg.Conn
     dba.execute('REVOKE CREATE ON TABLESPACE fast FROM "App owner"')
     assert "may not create in fast" in why()
     dba.execute('GRANT CREATE ON TABLESPACE fast TO "App owner"')
+    opened = 'ALTER DEFAULT PRIVILEGES FOR ROLE "App owner" {} SELECT ON TABLES {} PUBLIC'
+    dba.execute(opened.format("GRANT", "TO").encode())
+    assert why() == "", "without policies the defaults are as wanted"
+    dba.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY".encode())
+    assert "past its policies" in why()
+    dba.execute(opened.format("REVOKE", "FROM").encode())
+    assert why() == ""
     dba.execute("CREATE TABLE lists (a int) PARTITION BY LIST (a); CREATE TABLE ids (a int) PARTITION BY RANGE (a)")
     assert "ranges of one column" in why("public.lists")
     assert "are of integer" in why("public.ids")
