@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from connectors.kit.rolling import HIGH, LOW, instant_of, value_of
-from connectors.model.moves import NoRoute, Operation, Route, Step
+from connectors.model.moves import NoRoute, Operation, Route, Step, UnitKind
 from connectors.model.observation import Home, Inspection, Remnant
 from connectors.postgresql.catalog import INDEX, Relation, find_relation
 from connectors.postgresql.close import CLOSE_STEP, REOPEN_STEP
@@ -262,6 +262,9 @@ def _refuse(session: ReadSession, route: Route, operation: Operation) -> NoRoute
     return refuse_rights(session, route) or refuse_now(session, found, border)
 
 
+_INDEXES = frozenset({UnitKind.INDEX, UnitKind.INDEX_PARTITION})
+
+
 def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *, local: bool) -> Inspection:
     """Where the bundle of that route is.
 
@@ -285,17 +288,15 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
         return Inspection(
             home=Home.SOURCE, sentence=f"{key} does not exist yet", size_bytes=0, on_disk=None, running=running
         )
-    if relation is None:
-        return Inspection(
-            home=Home.GONE, sentence=f"{key} no longer exists", size_bytes=0, on_disk=None, running=running
-        )
-    home = _home(relation, route)
-    left = () if running or relation.kind != INDEX else _leftovers(session, relation, route)
+    # Who drops an index while it is rebuilt leaves the new one behind.
+    is_index = route.bundle.kind in _INDEXES if relation is None else relation.kind == INDEX
+    left = _leftovers(session, relation, route) if is_index and not running else ()
+    home = Home.GONE if relation is None else _home(relation, route)
     return Inspection(
         home=home,
-        sentence=f"{key} is in {relation.space}",
-        size_bytes=relation.bytes or 0,
-        on_disk=_on_disk(relation) if local else None,
+        sentence=f"{key} no longer exists" if relation is None else f"{key} is in {relation.space}",
+        size_bytes=0 if relation is None else relation.bytes or 0,
+        on_disk=_on_disk(relation) if local and relation is not None else None,
         leftovers=tuple(step for step, _ in left),
         remnants=tuple(remnant for _, remnant in left),
         running=running,
@@ -342,15 +343,16 @@ def _is_data_of(data: Path, system_identifier: int) -> bool:
         return False
 
 
-def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[tuple[Step, Remnant], ...]:
+def _leftovers(session: ReadSession, relation: Relation | None, route: Route) -> tuple[tuple[Step, Remnant], ...]:
     """Steps that drop what an interrupted rebuild of this index left; those of other indexes are none of ours."""
-    found = session.rows(query("leftovers"), {"table": relation.table_oid}, doing="looking for unfinished indexes")
+    values = {"table": None if relation is None else relation.table_oid, "key": route.bundle.key}
+    found = session.rows(query("leftovers"), values, doing="looking for unfinished indexes")
     left = []
-    for schema, name, space, size in found:
+    for schema, name, space, size, rebuilt in found:
         # Worked out from the name and not looked up: the number that the server adds shortens the index's name in front
         # of it, so names of 63 bytes end differently each time.
         number = name[len(name.rstrip("0123456789")) :]
-        names = leftover_names(relation.name, number)
+        names = leftover_names(rebuilt, number)
         if name in names:
             step = drop_leftover(schema, name, tag_of(route), 1 + names.index(name))
             left.append((step, Remnant(space=space, size_bytes=size or 0)))

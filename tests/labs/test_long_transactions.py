@@ -208,6 +208,21 @@ def test_what_cannot_be_dropped_is_remembered(
             assert not watch.snapshot.leftovers
 
 
+def test_what_is_left_of_an_index_that_was_dropped_goes(
+    cluster: Cluster, dbname: str, connector: PostgresqlConnector, place: Place
+) -> None:
+    """The index goes while what its rebuild has left cannot: that is removed all the same, and the move skipped."""
+    place.approve(connector, "public.thing_pkey")
+    with cluster.session(dbname) as dump, place.agent(lambda: use(dump, "REPEATABLE READ")) as (watch, ledger):
+        watch.act()
+        assert "thing_pkey_ccnew" in place.indexes()
+        dump.close()
+        place.dba.execute("ALTER TABLE thing DROP CONSTRAINT thing_pkey")
+        wait_until(lambda: watch.act() is not None and not place.indexes(), "what was built is dropped")
+        assert the_move(ledger).state is MoveState.SKIPPED
+        assert leftovers_of(ledger, "real") == ()
+
+
 @pytest.mark.parametrize("end", ["timed out", "killed"])
 def test_arrived_means_finished(
     cluster: Cluster, dbname: str, connector: PostgresqlConnector, place: Place, end: str

@@ -285,7 +285,11 @@ def test_leftovers_are_named_as_the_server_names_them(
     found = dba.execute("SELECT relname FROM pg_class JOIN pg_index ON indexrelid = oid WHERE NOT indisvalid")
     assert {row[0] for row in found} == {leftover_names(name)[0], leftover_names(name, "1")[0]}
     route = route_to(connector, f"public.{name}" if name.isascii() else f'public."{name}"', "fast")
-    assert len(connector.inspect(route).leftovers) == 2
+    left = connector.inspect(route).leftovers
+    assert len(left) == 2
+    dba.execute(f'DROP INDEX "{name}"'.encode())
+    gone = connector.inspect(route)
+    assert (gone.home, gone.leftovers) == (Home.GONE, left), "whoever drops the index does not drop what was built"
 
 
 def test_a_moved_or_dropped_relation(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
