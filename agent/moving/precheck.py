@@ -86,7 +86,15 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> A
     for row, each in zip(rows, facts, strict=True):
         # In this order because each reason makes those after it meaningless: on another server sizes and homes say
         # nothing about the move.
-        for check in (_check_approval, _same_database, _still_home, _same_object, _size_holds, _target_takes):
+        for check in (
+            _check_approval,
+            _same_database,
+            _has_storage,
+            _still_home,
+            _same_object,
+            _size_holds,
+            _target_takes,
+        ):
             refused = check(row, each)
             if refused is not None:
                 return refused
@@ -150,6 +158,17 @@ def _still_home(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
             return PrecheckRefusal(
                 "moved_by_others", f"{row.move.key} is not where it was: {facts.inspection.sentence}"
             )
+
+
+def _has_storage(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
+    """What now has the approved name may be no unit at all: a partitioned table, whose parts are others', or a view."""
+    keys = row.move.route.bundle.unit_keys
+    if keys and facts.inspection.home is not Home.GONE and not facts.table_ids.keys() & set(keys):
+        return PrecheckRefusal(
+            "other_object",
+            f"{row.move.key} is another object under the approved name, and none with storage of its own",
+        )
+    return None
 
 
 def _same_object(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:

@@ -23,6 +23,7 @@ FACTS = PrecheckFacts(
     inspection=INSPECTION,
     target=TARGET,
     head_room_ratio=0.1,
+    table_ids=dict.fromkeys(a_move().route.bundle.unit_keys, 5),
 )
 
 
@@ -71,7 +72,7 @@ def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], co
 
 
 def test_another_table_under_the_approved_name_is_skipped() -> None:
-    """By the id of the table; what was stored before ids were recorded, and what is gone, is judged by the rest."""
+    """By the id of the table, or as no unit is called that; what was stored before ids were recorded has the rest."""
     move = a_move()
     bundle = replace(move.route.bundle, table_ids=(5,))
     row = a_row(move=replace(move, route=replace(move.route, bundle=bundle)))
@@ -81,7 +82,9 @@ def test_another_table_under_the_approved_name_is_skipped() -> None:
     assert isinstance(answer, PrecheckRefusal)
     assert (answer.code, "had id 5, now 6" in answer.sentence) == ("other_object", True)
     assert alone(a_row(), replace(FACTS, table_ids={key: 6})) == Allowed()
-    assert alone(row, FACTS) == Allowed()
+    answer = alone(row, replace(FACTS, table_ids={}))
+    assert isinstance(answer, PrecheckRefusal)
+    assert (answer.code, "none with storage of its own" in answer.sentence) == ("other_object", True)
 
 
 @pytest.mark.parametrize(
