@@ -63,7 +63,8 @@ _ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, 
 
 
 _NOT_OF_FUNCTIONS = frozenset({QUERY_CANCELED, "55P03", "40P01", "53100"})  # whatever was going on
-_IN_FUNCTION = re.compile(r"^(?:PL/\w+|SQL) function \"?([\w.$]+(?:\([^)]*\))?)\"?", re.MULTILINE)
+# Not a DO statement: those are ours.
+_IN_FUNCTION = re.compile(r"^(?:PL/\w+|SQL) function (?!inline_code_block )\"?([\w.$]+(?:\([^)]*\))?)\"?", re.MULTILINE)
 _OF_FUNCTION = (
     "The function {} of this database failed, which the statement calls: an event trigger, or part of an index. "
     "If it misses a name, give it a search_path of its own (ALTER FUNCTION ... SET search_path); moves have none of "

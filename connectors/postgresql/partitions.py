@@ -62,6 +62,10 @@ _WITHOUT_END = (
     "its last partition {} has no end, as a split leaves it: `hotplace rules propose --table --close` gives it one and "
     "makes the next without an end, again and again (Split a table: Partitions after it)"
 )
+_OPENED = (
+    "it has row security, and by ALTER DEFAULT PRIVILEGES others may read what new tables of {} hold, new partitions "
+    "among them, past its policies"
+)
 FORMATS = {
     "date": "%Y-%m-%d",
     "timestamp without time zone": "%Y-%m-%d %H:%M:%S",
@@ -102,11 +106,7 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         (has_default, "it has a default partition, which would be scanned under a lock for each new one"),
         (bool(endless), _WITHOUT_END.format(endless)),
         (len(ranges) < len(found), "not all of its partitions are tables with an end"),
-        (
-            opened,
-            f"it has row security, and new tables of {owner} are given to others (ALTER DEFAULT PRIVILEGES), who could "
-            "read a new partition past its policies",
-        ),
+        (opened, _OPENED.format(owner)),
         (
             may_create is False,
             f"its owner {owner} may not create in {space}: it needs CREATE on that tablespace, to fill it",

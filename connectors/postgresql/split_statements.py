@@ -334,8 +334,8 @@ def _without_defaults(on: sql.Composable, kind: str, owner: str) -> str:
         "EXECUTE coalesce((SELECT string_agg(format('REVOKE ALL ON {} %s FROM %s; ', c.oid::regclass, "
         "CASE WHEN p.grantee = 0::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(p.grantee)) END), '') "
         "|| format('GRANT ALL ON {} %s TO %I', min(c.oid::regclass::text), {}) "
-        "FROM pg_class AS c, LATERAL (SELECT DISTINCT grantee FROM aclexplode(c.relacl)) AS p WHERE c.oid = {}::regclass), "
-        "'SELECT')",
+        "FROM pg_class AS c, LATERAL (SELECT DISTINCT grantee FROM aclexplode(c.relacl)) AS p "
+        "WHERE c.oid = {}::regclass), 'SELECT')",
         sql.SQL(kind), sql.SQL(kind), sql.Literal(owner), name_literal(on),
     )  # fmt: skip
 

@@ -33,7 +33,12 @@ SELECT string_agg(what, ', ' ORDER BY what COLLATE "C")
      WHERE c.oid = $1
        AND EXISTS (SELECT p.grantee, p.privilege_type, p.is_grantable FROM aclexplode(c.relacl) AS p
                    EXCEPT
-                   SELECT d.grantee, d.privilege_type, d.is_grantable FROM aclexplode(acldefault('r', c.relowner)) AS d)
+                   (SELECT d.grantee, d.privilege_type, d.is_grantable FROM aclexplode(acldefault('r', c.relowner)) AS d
+                    UNION ALL
+                    SELECT w.grantee, w.privilege_type, w.is_grantable
+                      FROM pg_catalog.pg_inherits AS h
+                      JOIN pg_catalog.pg_class AS o ON o.oid = h.inhparent, aclexplode(o.relacl) AS w
+                     WHERE h.inhrelid = $1))
     UNION ALL
     SELECT 'privileges of column ' || a.attname::text
       FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = $1 AND a.attacl IS NOT NULL AND NOT a.attisdropped
