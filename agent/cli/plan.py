@@ -225,8 +225,7 @@ def plan(
         number = watch.propose(planning) if propose and unwritten is None else None
         stored = None if number is None else session.ledger.proposals.row(number)
     except UnknownName as error:
-        listing = "hotplace status --containers" if container else "hotplace status"
-        raise CommandError(str(error), code=ExitCode.NOT_FOUND, advice=f"`{listing}` lists what there is.") from error
+        raise _not_found(error, "hotplace status --containers" if container else "hotplace status") from error
     finally:
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
@@ -490,6 +489,8 @@ def split(
                 advice=_advice(unit, seen),
             )
         number = watch.offers.store(found.proposal) if propose else None
+    except UnknownName as error:
+        raise _not_found(error, "hotplace status") from error
     finally:
         watch.close(save=False)
     stored = None if number is None else session.ledger.proposals.row(number)
@@ -497,6 +498,10 @@ def split(
         session.out.line(sentence)
     _print_split(session.out, found, stored, propose=propose)
     session.out.document(_split_answer(session, found, seen, stored, propose=propose))
+
+
+def _not_found(error: UnknownName, listing: str) -> CommandError:
+    return CommandError(str(error), code=ExitCode.NOT_FOUND, advice=f"`{listing}` lists what there is.")
 
 
 def _check_closing(column: str | None, border: str | None) -> None:

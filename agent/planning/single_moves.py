@@ -104,6 +104,7 @@ def split_table(
     answer = split_route(connector, mover_side, bundle, border, target)
     proposal = None
     if isinstance(answer, Route):
+        border = _as_read(border, answer)
         move = _split_move(answer, border, tiers, database.policy_settings().copy_bytes_per_second, taught)
         purpose = purpose_of_split(move.key)
         fingerprint = connector.identify().fingerprint
@@ -149,6 +150,13 @@ def _row_of(catalog: Catalog, key: str) -> int:
         if known == key:
             return row
     raise UnknownName(f"no unit is named {key!r}; hotplace units lists them")
+
+
+def _as_read(border: Border, route: Route) -> Border:
+    """The border as its engine reads it: a time with its zone, no `tomorrow`, nothing that a type cuts off."""
+    operation = route.steps[0].operation
+    value = "" if operation is None else operation.text("border")
+    return replace(border, value=value or border.value)
 
 
 def _split_move(
@@ -205,11 +213,12 @@ def close_part(
     if isinstance(answer, Route):
         answer = refuse_by_rights(mover_side, answer) or answer
     proposal: Proposal | None = None
+    where = Border(column="", value=border)
     if isinstance(answer, Route):
-        move = _close_move(answer, border, tiers, database.policy_settings().copy_bytes_per_second)
+        where = _as_read(where, answer)
+        move = _close_move(answer, where.value, tiers, database.policy_settings().copy_bytes_per_second)
         fingerprint, purpose = connector.identify().fingerprint, purpose_of_closing(table)
         proposal = unweighed_proposal(database, fingerprint, [move], now, purpose, asked_by=asked_by)
-    where = Border(column="", value=border)
     return Splitting(key=table, border=where, to_space=target, answer=answer, proposal=proposal)
 
 

@@ -26,7 +26,7 @@ from connectors.postgresql.sampler import StatisticsSampler, read_foreground
 from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import column_of, routes_of_split
-from connectors.postgresql.split_table import read_border, read_present_share, read_table
+from connectors.postgresql.split_table import read_asked_border, read_present_share, read_table
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
 
@@ -132,7 +132,9 @@ class PostgresqlConnector:
         column = None if table is None else column_of(table, border.column)
         if table is None or column is None or not column.built_in:
             return routes_of_split(relation, table, None, None, border.column, bundle, to_space, self._settings)
-        value = read_border(self._session, column, border.value)
+        value = read_asked_border(self._session, column, border.value)
+        if isinstance(value, NoRoute):
+            return value
         share = read_present_share(self._session, table, column, value.text)
         return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
 

@@ -52,7 +52,14 @@ from connectors.postgresql.routes import TAG, prologue_of, routes_of
 from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import ahead_needed
-from connectors.postgresql.split_table import BorderValue, lies_behind, read_border, read_open_part, read_present_share
+from connectors.postgresql.split_table import (
+    BorderValue,
+    lies_behind,
+    read_asked_border,
+    read_border,
+    read_open_part,
+    read_present_share,
+)
 
 RANGE, TABLE = "r", "r"  # pg_partitioned_table.partstrat; pg_class.relkind
 # As pg_get_expr prints it, with DateStyle ISO: the texts are literals of the column's type.
@@ -258,7 +265,9 @@ def route_close(
     found = find_closable(session, table, to_space)
     if isinstance(found, NoRoute):
         return found
-    value = read_border(session, found.column, border)
+    value = read_asked_border(session, found.column, border)
+    if isinstance(value, NoRoute):
+        return value
     refusal = refuse_now(session, found, value)
     return refusal or route_of_closing(found, values_of_closing(found, value.text), to_space, settings)
 

@@ -16,9 +16,11 @@ from psycopg import sql
 from pydantic import BaseModel, ConfigDict
 
 from connectors.kit.contract import StatementFailed
+from connectors.model.moves import NoRoute
 from connectors.postgresql.sessions import ReadSession, name_of, query
 
 FOREIGN_TYPE = "{} is of the type {}, and only values of the server's own types are compared"
+_DATA = "22"  # class of states: a value that cannot be
 TIMES = "timestamp", "date"  # how the names of types begin whose values a clock reaches
 
 
@@ -198,6 +200,20 @@ def read_border(session: ReadSession, column: SplitColumn, value: str) -> Border
         f"SELECT {cast}::text, {ahead}".encode(), {"value": value}, doing=f"reading a border as {column.type}"
     )
     return BorderValue(*rows[0])
+
+
+def read_asked_border(session: ReadSession, column: SplitColumn, value: str) -> BorderValue | NoRoute:
+    """The value that a person has asked for; a reason where it is none of that column's type.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    try:
+        return read_border(session, column, value)
+    except StatementFailed as error:
+        if not error.native_code.startswith(_DATA):
+            raise
+        return NoRoute(code="border", sentence=f"{value!r} is no value of {column.name}, whose type is {column.type}")
 
 
 def refuse_foreign_type(column: SplitColumn) -> None:

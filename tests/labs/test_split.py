@@ -314,6 +314,41 @@ def test_the_command(place: Place) -> None:
 
 
 @only_newest
+@pytest.mark.parametrize(
+    ("unit", "border", "space", "code", "said"),
+    [
+        (KEY, "abc", "fast", 6, "'abc' is no value of id, whose type is bigint"),
+        (KEY, "1e3", "fast", 6, "'1e3' is no value of id"),
+        (KEY, "1000000", "nope", 7, "no space is named 'nope'"),
+        ("public.nope", "1000000", "fast", 7, "no unit is named 'public.nope'"),
+    ],
+)
+def test_what_the_command_cannot_use_is_named(
+    place: Place, unit: str, border: str, space: str, code: int, said: str
+) -> None:
+    """A value, a unit or a space that there is not: with the code of that and a next step, no fault of the program."""
+    program = [sys.executable, "-m", "hotplace", "--config", str(place.path), "split", unit]
+    done = subprocess.run(
+        [*program, "--column", "id", "--border", border, "--to", space], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, said in done.stderr, "next: " in done.stderr) == (code, True, True), done.stderr
+
+
+@only_newest
+def test_the_border_is_said_as_the_server_reads_it(place: Place) -> None:
+    """A time with its zone, and no word that means another day tomorrow."""
+    with place.agent() as (watch, _):
+        place.dba.execute("CREATE TABLE dated (at timestamptz NOT NULL)")
+        for value in ("2099-09-01 00:00", "2099-09-01 02:00+02"):
+            found = watch.split("public.dated", Border(column="at", value=value), "fast")
+            assert found.border.value == "2099-09-01 00:00:00+00"
+            assert found.proposal is not None
+            assert "is split where at = 2099-09-01 00:00:00+00:" in found.proposal.moves[0].sentence
+        found = watch.split("public.dated", Border(column="at", value="tomorrow"), "fast")
+        assert found.border.value[:2] == "20"
+
+
+@only_newest
 def test_the_whole_way(cluster: Cluster, dbname: str, place: Place) -> None:
     """Proposed, approved, carried out, and taken back by an undo that is approved too, as the catalog has it."""
     before = described(cluster, dbname, "orders")
