@@ -10,6 +10,10 @@ that a good move relieves, so help is judged without them. Harm is judged both w
 (``control``), which takes away the noise that all reads of a device share. How long noise lasts, and so how sure the
 change is, follows from days before (``lasting_noise``).
 
+``check`` makes the same comparison at dates of the time before the moves, when nothing changed (placebo dates, Abadie
+et al. 2015): how far it errs there is shown next to a verdict. It does not decide: errors that are as much wider call
+fewer harmless moves hurt, and find less harm (decision 16).
+
 ``verdict_of`` judges an effect. ``look_seconds`` says when to look: after the settle time, and then whenever as much
 again has been measured.
 """
@@ -17,7 +21,9 @@ again has been measured.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -84,6 +90,8 @@ class Effect:
     seconds_after: float = math.inf  # that were measured after; inf: that was not looked at
     beside: Effect | None = None  # beyond what reads of what did not move show as well; None: not known
     later: float = math.inf  # the same logarithm by the second half of the time after; inf: that was not looked at
+    dates: int = 0  # before the moves at which the error was checked; 0: it was not
+    too_sure: float = 1.0  # by how much more than its error the comparison errs there; 1: by no more
 
     @property
     def change(self) -> float:
@@ -110,25 +118,64 @@ def effect_of(before: Evidence, after: Evidence, control: Control | None = None)
         before: the intervals of days before the first move.
         after: those after settling.
         control: of what did not move; None: not known.
-
-    The control has noise of its own, by which the fit takes less of it away than there is; taken away as a whole it may
-    be too much. Of both effects the lesser counts.
     """
     effect = estimate(before, after)
     if effect is None or effect.log_change <= 0:
         return effect
     if control is not None:
-        was, now = control.beside(before), control.beside(after)
-        beside = estimate(was, now)
-        if beside is not None and beside.change >= LEAST_CHANGE:
-            least = estimate(was.without_control(), now.without_control())
-            beside = None if least is None else min(beside, least, key=lambda each: each.log_change)
+        beside = _beside(before, after, control)
         if beside is not None:
             return replace(effect, beside=beside)
     if not _is_harm(effect, last=True):
         return effect
     later = estimate(before, after.rows(slice(len(after) // 2, None)))
     return effect if later is None else replace(effect, later=later.log_change)
+
+
+def _beside(before: Evidence, after: Evidence, control: Control) -> Effect | None:
+    """The effect beyond what the control shows as well.
+
+    The control has noise of its own, by which the fit takes less of it away than there is; taken away as a whole it may
+    be too much. Of both effects the lesser counts.
+    """
+    was, now = control.beside(before), control.beside(after)
+    beside = estimate(was, now)
+    if beside is None or beside.change < LEAST_CHANGE:
+        return beside
+    least = estimate(was.without_control(), now.without_control())
+    return None if least is None else min(beside, least, key=lambda each: each.log_change)
+
+
+PLACEBO_DATES = 8  # spread over the last two thirds of the time before
+AS_SAID = 8  # dates that are taken to have erred as was said: eight that overlap show the error only roughly
+
+
+def check(effect: Effect, before: Evidence, control: Control | None = None) -> Effect:
+    """The effect with what the same comparison shows at dates before the moves.
+
+    Args:
+        effect: of the moves; as much time as after them lies behind each date.
+        before: the intervals of days before the first move.
+        control: of what did not move; None: not known.
+    """
+    own, beside = [], []
+    first, last = before.at[0] + (before.at[-1] - before.at[0]) / 3, before.at[-1] - effect.seconds_after
+    for date in np.linspace(first, last, PLACEBO_DATES) if last > first else ():
+        was = before.rows(before.at <= date)
+        now = before.rows((before.at > date) & (before.at <= date + effect.seconds_after))
+        own.append(estimate(was, now))
+        if effect.beside is not None and control is not None:
+            beside.append(_beside(was, now, control))
+    return replace(
+        effect, **_erred(own), beside=None if effect.beside is None else replace(effect.beside, **_erred(beside))
+    )
+
+
+def _erred(found: Sequence[Effect | None]) -> dict[str, Any]:
+    """At how many dates, and by how much more than was said, by the names of an effect."""
+    squares = [(each.log_change / each.error) ** 2 for each in found if each is not None]
+    times = math.sqrt((AS_SAID + sum(squares)) / (AS_SAID + len(squares)))
+    return {"dates": len(squares), "too_sure": max(1.0, times)}
 
 
 def estimate(before: Evidence, after: Evidence) -> Effect | None:

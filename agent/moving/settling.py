@@ -22,7 +22,7 @@ from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
 from agent.model.states import IN_HAND, IN_PLACE, MoveState
 from agent.moving.control import find_control
-from agent.moving.effect import LEAST_BEFORE, effect_of
+from agent.moving.effect import LEAST_BEFORE, check, effect_of, verdict_of
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
 from agent.moving.statement_effects import StatementLoad, compare_statements
 from agent.moving.statement_texts import keep_texts
@@ -176,6 +176,8 @@ class Settling:
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
         effect = effect_of(days, evidence.after, control)
+        if effect is not None and verdict_of(effect, last=look.last) in (OutcomeVerdict.HELPED, OutcomeVerdict.HURT):
+            effect = check(effect, days, control)
         stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
         before = DatabaseDemand(**(stored[1] if stored else {}))
         after = work.between(name, *look.after)

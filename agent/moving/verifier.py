@@ -281,11 +281,21 @@ def what_it_rests_on(effect: Effect, joint_share: float) -> str:
     said = f"{effect.after} intervals after settling and {effect.before} before the moves, corrected for {corrected}"
     if effect.times < LEAST_TIMES:
         said += f"; only {effect.times:.0f} spells of noise were seen before; harm is judged from {LEAST_TIMES} on"
+    if effect.dates:
+        said += f"; {_checked_at(effect)}"
     if effect.outside >= NOTED_OUTSIDE:
         said += f"; {format_ratio(effect.outside)} of the work was done at a load not seen before the moves"
     if joint_share < 1.0:
         said += f"; other proposals moved at the same time: {format_ratio(joint_share)} of the joint effect counts here"
     return said
+
+
+def _checked_at(effect: Effect) -> str:
+    """What the same comparison has shown at dates before the moves."""
+    where = f"at {effect.dates} {'date' if effect.dates == 1 else 'dates'} before the moves, when nothing changed,"
+    if effect.too_sure == 1.0:
+        return f"{where} the same comparison errs by no more than it says"
+    return f"{where} the same comparison errs {effect.too_sure:.2g} times as much as it says"
 
 
 def _predicted(ran: Proposal) -> float:

@@ -40,6 +40,7 @@ def test_what_was_seen_before_a_reload_is_before_the_move(site: Site) -> None:
         assert watch.act()
         (outcome,) = settled(site, watch)
     assert outcome.verdict is OutcomeVerdict.HELPED, outcome.sentence
+    assert "dates before the moves, when nothing changed, the same comparison errs" in outcome.rests_on
     assert outcome.wait_per_transaction_before > outcome.wait_per_transaction_after > 0
 
 
