@@ -34,8 +34,8 @@ from agent.terminal.columns import Column
 from agent.terminal.deciding import print_notes, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import plan_shown, print_statements, work_by_hand
-from connectors.model.formatting import format_bytes
+from agent.terminal.wording import BY_A_PERSON, plan_shown, print_script, print_statements, work_by_hand
+from connectors.model.formatting import format_bytes, with_semicolon, written
 from connectors.model.moves import ByHand, Container, NoRoute
 from connectors.model.observation import Space
 from policies.placement.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
@@ -118,16 +118,27 @@ def print_pinned(out: Output, reports: tuple[PinReport, ...]) -> None:
 
 
 def units_left_behind(planning: Planning) -> tuple[UnitLeftBehind, ...]:
-    """What a drain leaves in its space."""
-    left_behind = planning.plan.left_behind
-    return tuple(UnitLeftBehind(unit=left.key, bytes=left.size_bytes, why=left.why) for left in left_behind)
+    """What a drain leaves in its space: units, then what else is in it or names it."""
+    units = (
+        UnitLeftBehind(unit=left.key, bytes=left.size_bytes, why=left.why, statements=())
+        for left in planning.plan.left_behind
+    )
+    others = (
+        UnitLeftBehind(unit=each.what, bytes=each.size_bytes, why=each.why, statements=each.statements)
+        for each in planning.other_contents
+    )
+    return (*units, *others)
 
 
 def print_left_behind(out: Output, planning: Planning) -> None:
     """The same for people; nothing where it leaves nothing."""
     if left_behind := units_left_behind(planning):
         out.heading("what stays in the space")
-        out.table(LEFT_COLUMNS, [(left.unit, format_bytes(left.bytes), left.why) for left in left_behind])
+        sizes = ("not known" if left.bytes is None else format_bytes(left.bytes) for left in left_behind)
+        out.table(LEFT_COLUMNS, [(left.unit, size, left.why) for left, size in zip(left_behind, sizes, strict=True)])
+        if statements := [sql for left in left_behind for sql in left.statements]:
+            out.heading(f"what stays and a person takes out ({BY_A_PERSON})")
+            print_script(out, "\n".join(written(with_semicolon(sql)) for sql in statements))
 
 
 COLUMNS = (

@@ -40,7 +40,7 @@ from agent.planning.situation import PinRule, around_people, pins_of, rows_of_ke
 from agent.sampling.block_heat import insides_of
 from agent.sampling.experience import since_for, turnover_ratio_of, with_bytes_written, with_experience
 from agent.sampling.picture import Picture
-from connectors.kit.contract import Connector, NotRecorded, TellsCopies
+from connectors.kit.contract import Connector, NotRecorded, OtherContent, SeesOtherContents, TellsCopies
 from connectors.model.formatting import format_bytes, format_seconds
 from connectors.model.moves import CopyHabits, Route, SplitsTables
 from connectors.model.observation import Bools
@@ -51,7 +51,7 @@ from policies.evidence.prices import move_cost_seconds
 from policies.model.moves import RouteCost
 from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
 from policies.model.settings import PolicySettings
-from policies.placement.dispatch import Hsm, Mode, plan_mode
+from policies.placement.dispatch import Drain, Hsm, Mode, plan_mode
 from policies.placement.forecast import forecast_plan
 from policies.placement.ranges import (
     borne_costs,
@@ -87,6 +87,7 @@ class Planning:
     ranges: tuple[Split, ...] = ()  # that the plan splits off
     refused_splits: Mapping[str, str] = field(default_factory=dict)  # that would pay, and why none is offered; by key
     weighed: tuple[Situation, Plan]  # as they were weighed: each range that is split off is a row of its own
+    other_contents: tuple[OtherContent, ...] = ()  # mode drain: what is in the space, or names it, and is no unit
 
     def forecast(self) -> WorkForecast:
         """What sessions get done once all moves are placed."""
@@ -215,6 +216,25 @@ def make_planning(
         situation=whole, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
         purpose=purpose_of(wanted), work=database.engine_record.work, weighed=(whole, nothing),
     )  # fmt: skip
+
+
+def with_other_contents(planning: Planning, mode: Drain, connector: Connector) -> Planning:
+    """The plan of a drain with what else keeps its space from being removed, which is to go where most bytes go.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    if not isinstance(connector, SeesOtherContents):
+        return planning
+    sizes: dict[str, int] = {}
+    for move in planning.plan.moves:
+        sizes[move.to_space] = sizes.get(move.to_space, 0) + move.size_bytes
+    to_space = max(sizes, key=lambda name: (sizes[name], name), default="")
+    try:
+        found = connector.other_contents(mode.space, to_space)
+    except NotRecorded:
+        return planning
+    return replace(planning, other_contents=found)
 
 
 def _refusals(whole: Situation, options: Sequence[Split]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from agent.moving.leftovers import leftovers_of
 from agent.moving.progress import Listener
 from agent.moving.settling import Settling
 from agent.planning.new_space import MakingSpace, make_space
-from agent.planning.planner import Planning, make_planning, proposal_of
+from agent.planning.planner import Planning, make_planning, proposal_of, with_other_contents
 from agent.planning.ranking import Ordered, Prospect, UnitStanding, prospect_of
 from agent.planning.single_moves import Splitting, TakingOut, close_part, split_table, take_out
 from agent.planning.situation import end_obsolete_proposals
@@ -46,7 +46,7 @@ from connectors.kit.contract import Clock, Connector
 from connectors.model.moves import Border
 from connectors.model.new_space import WantedSpace
 from connectors.model.observation import Identity
-from policies.placement.dispatch import Mode
+from policies.placement.dispatch import Drain, Mode
 
 log = EventLog(__name__)
 
@@ -211,7 +211,7 @@ class Watch:
             # A plan in another mode answers one question of a person; stored, it would change what metrics and later
             # commands say of the daily plan.
             if mode is not None:
-                return planning
+                return with_other_contents(planning, mode, self.connector) if isinstance(mode, Drain) else planning
             self.observing.looker.choose(units_worth_looks(planning.situation, planning.plan))
             ordered = Ordered(planning)
             if self._may_store():

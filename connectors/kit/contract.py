@@ -360,6 +360,30 @@ class TakesOut(Protocol):
         ...
 
 
+class OtherContent(NamedTuple):
+    """Something in a space that is no unit, or that only names the space: no plan takes it out."""
+
+    what: str  # with names that a statement can hold as they are
+    size_bytes: int | None  # None: not known
+    why: str  # it stays, a clause
+    statements: tuple[str, ...] = ()  # by which a person takes it out; (): none does it for certain
+
+
+@runtime_checkable
+class SeesOtherContents(Protocol):
+    """Optional in a connector: what keeps a space from being removed once no unit is in it."""
+
+    def other_contents(self, space: str, to_space: str) -> tuple[OtherContent, ...]:
+        """What else is in a space, in a fixed order; () for nothing. Changes nothing.
+
+        ``to_space``: where a person is to take it, "" where no plan says so.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        ...
+
+
 @runtime_checkable
 class FillsTemplates(Protocol):
     """Optional in a connector: making the next partitions of a table and moving aged ones, by signed templates."""

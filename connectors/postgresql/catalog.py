@@ -1,6 +1,8 @@
-"""What there is: spaces, units, and one relation as the catalog shows it now.
+"""What there is: spaces, units, what else is in a space, and one relation as the catalog shows it now.
 
 What there is: spaces with their room, units with their sizes, and what the arithmetic of demand needs of each.
+
+What else is in a space: partitioned relations, sequences, the system catalog, other databases.
 
 One relation as the catalog shows it now: what routes are made from and what inspect() believes.
 """
@@ -15,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from psycopg import sql
 
-from connectors.kit.contract import NotRecorded, ObjectGone, StatementFailed
+from connectors.kit.contract import NotRecorded, ObjectGone, OtherContent, StatementFailed
 from connectors.model.moves import Container, UnitKind
 from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.model.string_column import StringColumn
@@ -302,6 +304,64 @@ def _space(session: ReadSession, row: Row, in_units: int, *, local: bool) -> Spa
         capacity_bytes=capacity,
         containers=(folder,) if path else (),
     )
+
+
+_SHOWN = 10  # names of many databases
+_PARTITIONED = {"p": ("table", "TABLE", ""), "I": ("index", "INDEX", "the index of ")}
+
+
+def read_other_contents(session: ReadSession, space: str, to_space: str) -> tuple[OtherContent, ...]:
+    """What is in a tablespace, or names it, and is no unit; see ``sql/other_contents.sql``.
+
+    Args:
+        session: to ask over.
+        space: the tablespace.
+        to_space: where statements take it, "": to where most partitions are, else to the database's default.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = rows_beside_unusable(session, "other_contents", {"space": space}, "looking for what else is there")
+    of_kind: dict[str, list[Row]] = {}
+    for row in rows:
+        of_kind.setdefault(row[0], []).append(row)
+    ((_, database, _, _, usual),) = of_kind["o"]
+    found = [
+        _partitioned(kind, name, space, (to_space, elsewhere, usual))
+        for kind in _PARTITIONED
+        for _, name, _, _, elsewhere in of_kind.get(kind, ())
+    ]
+    whole = (
+        f"part of the default tablespace of the database: only ALTER DATABASE {database} SET TABLESPACE moves it, "
+        "while no session is connected and to a tablespace that holds none of its objects yet"
+    )
+    for _, _, count, size, _ in of_kind.get("S", ()):
+        found.append(OtherContent(_counted(count, "sequence"), size, whole))
+    for _, _, _, size, _ in of_kind.get("s", ()):
+        found.append(OtherContent("the system catalog", size, f"with large objects, {whole}"))
+    for _, _, count, size, _ in of_kind.get("t", ()):
+        found.append(OtherContent(_counted(count, "temporary relation"), size, "gone once their sessions end"))
+    if others := [row[1] for row in of_kind.get("d", ())]:
+        names = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+        what = f"{_counted(len(others), 'other database')}: {names}"
+        why = "what they hold there is seen only when connected to them: drain the space in each"
+        found.append(OtherContent(what, None, why))
+    return tuple(found)
+
+
+def _partitioned(kind: str, name: str, space: str, targets: Iterable[str | None]) -> OtherContent:
+    """A partitioned relation, with the statement to the first of the targets that is another tablespace."""
+    what, keyword, of = _PARTITIONED[kind]
+    target = next((each for each in targets if each and each != space), None)
+    statements = (
+        () if target is None else (f"ALTER {keyword} {name} SET TABLESPACE {sql.Identifier(target).as_string()}",)
+    )
+    why = f"no storage, but it names the space: DROP TABLESPACE is refused, and {of}its next partition is made there"
+    return OtherContent(f"partitioned {what} {name}", 0, why, statements)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 INDEX, MATERIALIZED_VIEW = "i", "m"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 
-from connectors.kit.contract import Clock, ForegroundReads, Lease, Mover, Tap
+from connectors.kit.contract import Clock, ForegroundReads, Lease, Mover, OtherContent, Tap
 from connectors.kit.findings import Capability, Finding
 from connectors.kit.rotation import no_units
 from connectors.kit.statements import StatementCounters
@@ -17,7 +17,7 @@ from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
 from connectors.postgresql import demand, doctor, inspection, lease, new_space, partitions, routes, statements, trial
 from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability
-from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, shape_of
+from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, read_other_contents, shape_of
 from connectors.postgresql.lease import end_holder
 from connectors.postgresql.mover import PostgresqlMover, find_blockers
 from connectors.postgresql.replication import read_replication
@@ -120,6 +120,10 @@ class PostgresqlConnector:
         """See ``routes``."""
         relation = find_relation(self._session, bundle.key, to_space)
         return routes.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
+
+    def other_contents(self, space: str, to_space: str) -> tuple[OtherContent, ...]:
+        """Partitioned relations, sequences, the system catalog, temporary relations, other databases."""
+        return read_other_contents(self._session, space, to_space)
 
     def lacking_rights(self, route: Route) -> str:
         """See ``rights``."""

@@ -234,11 +234,15 @@ class SpaceChange:
 
 @answer
 class UnitLeftBehind:
-    """A unit that a drain leaves where it is."""
+    """What a drain leaves where it is. A space is empty where there is none of these."""
 
     unit: str
-    bytes: int
+    """Its key; in words where it is no unit that could be moved, as the system catalog."""
+    bytes: int | None
+    """Null: not known."""
     why: str
+    statements: tuple[str, ...]
+    """By which a person takes it out; hotplace sends none of it."""
 
 
 @answer
