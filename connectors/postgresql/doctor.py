@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
@@ -41,6 +43,7 @@ OLDEST = 140000
 NEWEST_TRIED = 189999
 OLDER_THAN_SECONDS = 3600.0
 SHOWN = 3  # names of many
+MOST_STATEMENTS = 20  # of one remedy
 
 # What each query is asked for, and its columns by the names that checks use.
 QUERIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -52,7 +55,7 @@ QUERIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "doctor_spaces": ("looking at tablespaces", ("space", "quoted", "login", "may")),
     "doctor_owners": (
         "looking at owners",
-        ("owner", "quoted", "login", "relations", "example", "kind", "schema_owner", "schema_owner_quoted",
+        ("owner", "quoted", "login", "relations", "tables", "example", "kind", "schema_owner", "schema_owner_quoted",
          "database_owner", "database_owner_quoted"),
     ),
     "doctor_obstacles": ("looking for what would stop moves", ("kind", "name", "detail")),
@@ -413,22 +416,30 @@ def _server(facts: Facts) -> Facts:
 
 def _owners(session: ReadSession) -> Iterator[Facts]:
     """Owners whose relations this login may not move, and what would let it."""
-    rows = _rows(session, "doctor_owners")
+    rows = _rows(session, "doctor_owners", {"most": MOST_STATEMENTS})
     if not rows:
         return
     powers = read_powers(
         session, {str(row[name]) for row in rows for name in ("owner", "schema_owner", "database_owner")}
     )
-    for row in rows:
+    for _, group in groupby(rows, key=itemgetter("owner")):
+        owned = list(group)
+        row = owned[0]
         strong = powers.get(row["owner"], ())
-        modest = (name for name in ("schema_owner", "database_owner") if row[name] not in powers)
-        heir = next((row[f"{name}_quoted"] for name in modest), "")
         remedy = (
-            refused_owner_remedy(row["example"], row["kind"], heir)
+            refused_owner_remedy(
+                [(each["example"], each["kind"], _heir(each, powers)) for each in owned], row["tables"]
+            )
             if strong
             else owner_remedy(row["quoted"], row["login"], owns_database=row["owner"] == row["database_owner"])
         )
         yield {**row, "powers": ", ".join(strong), "remedy": remedy}
+
+
+def _heir(row: Facts, powers: Mapping[str, tuple[str, ...]]) -> str:
+    """The owner of the schema, else of the database, without powers, quoted; "" where both have some."""
+    modest = (name for name in ("schema_owner", "database_owner") if row[name] not in powers)
+    return next((str(row[f"{name}_quoted"]) for name in modest), "")
 
 
 def _obstacles(session: ReadSession, login: str) -> Iterator[Facts]:

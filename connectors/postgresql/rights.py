@@ -8,7 +8,7 @@ gives each, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from connectors.kit.findings import Remedy
 from connectors.model.moves import NoRoute, Route
@@ -55,19 +55,24 @@ def owner_remedy(owner: str, login: str, *, owns_database: bool = False) -> Reme
     return Remedy(f"GRANT {owner} TO {login};", gives)
 
 
-def refused_owner_remedy(relation: str, kind: str, role: str) -> Remedy:
-    """What to do about a relation whose owner is never handed over.
+def refused_owner_remedy(relations: Sequence[tuple[str, str, str]], of: int = 1) -> Remedy:
+    """What to do about relations whose owner is never handed over.
 
     Args:
-        relation: a table or materialized view, quoted.
-        kind: pg_class.relkind.
-        role: one without powers that may own it, quoted; "": there is none yet.
+        relations: table or materialized view, quoted; pg_class.relkind; and a role without powers that may own it,
+            quoted, "" where there is none yet.
+        of: how many there are, those that are left out among them.
     """
-    what = "MATERIALIZED VIEW" if kind == "m" else "TABLE"
-    make = "" if role else f"CREATE ROLE {NEW_OWNER} NOLOGIN; "
+    heirs = dict.fromkeys(role or NEW_OWNER for _, _, role in relations)
+    make = [f"CREATE ROLE {NEW_OWNER} NOLOGIN;"] if any(not role for _, _, role in relations) else []
+    change = [
+        f"ALTER {'MATERIALIZED VIEW' if kind == 'm' else 'TABLE'} {name} OWNER TO {role or NEW_OWNER};"
+        for name, kind, role in relations
+    ]
+    some = f", here of the first {len(relations)} of {of}" if of > len(relations) else ""
     return Remedy(
-        f"Change the owner, or leave these where they are: {make}ALTER {what} {relation} OWNER TO {role or NEW_OWNER};",
-        f"{role or NEW_OWNER} may do anything with them then; foreign keys are checked with its rights",
+        f"Change the owner{some}, or leave these where they are: {' '.join((*make, *change))}",
+        f"{' and '.join(heirs)} may do anything with them then; foreign keys are checked with the owner's rights",
     )
 
 

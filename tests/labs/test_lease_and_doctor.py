@@ -17,6 +17,7 @@ from connectors.kit.findings import Severity
 from connectors.model.blocks import BLOCK_HEAT
 from connectors.model.moves import Border, Route, Step
 from connectors.model.observation import Home
+from connectors.postgresql.doctor import MOST_STATEMENTS
 from connectors.postgresql.lease import LEASE_KEY, PostgresqlLease
 from tests.contract.asking import bundle_of
 from tests.labs.postgresql import Cluster, wait_until
@@ -342,15 +343,17 @@ def test_a_strong_owner_is_never_handed_over(
     roles.execute(f"CREATE ROLE guest LOGIN; {STRONG[power]}".encode())
     cleanup.callback(dba.execute, b"DROP OWNED BY strong, guest CASCADE")
     dba.execute('CREATE TABLE "Of strong" (id int PRIMARY KEY); ALTER TABLE "Of strong" OWNER TO strong')
+    dba.execute("CREATE MATERIALIZED VIEW seen AS SELECT 1 AS one; ALTER MATERIALIZED VIEW seen OWNER TO strong")
     connector = cluster.connector(dbname, user="guest")
     cleanup.callback(connector.close)
     (finding,) = [f for f in connector.doctor() if f.code.startswith("ownership")]
-    assert (finding.code, finding.values) == ("ownership_refused", {"relations": "2", "owner": "strong"})
+    assert (finding.code, finding.values) == ("ownership_refused", {"relations": "3", "owner": "strong"})
     assert f"strong is never handed over, for it has {power}" in finding.sentence
     assert 'public."Of strong" among them' in finding.sentence
     assert "TO guest" not in finding.remedy
     assert finding.remedy.startswith("Change the owner, or leave these where they are: ")
     assert finding.mends.gives.startswith("app_owner may do anything with them")
+    assert finding.remedy.count("OWNER TO app_owner;") == 2
     cleanup.callback(dba.execute, b"DROP OWNED BY app_owner CASCADE")
     dba.execute(finding.remedy.partition(": ")[2].encode())
     (finding,) = [f for f in connector.doctor() if f.code.startswith("ownership")]
@@ -377,6 +380,22 @@ def test_each_owner_is_told_apart(
     superuser = cluster.connector(dbname)
     cleanup.callback(superuser.close)
     assert "ownership" in {f.code for f in superuser.doctor()}
+
+
+def test_statements_of_many_relations_are_the_first_of_them(
+    cluster: Cluster, dba: psycopg.Connection, dbname: str, cleanup: ExitStack, roles: psycopg.Connection
+) -> None:
+    """One for each up to a number that can be read, and how many there are; an index goes with its table."""
+    roles.execute("CREATE ROLE guest LOGIN")
+    cleanup.callback(dba.execute, b"DROP OWNED BY guest CASCADE")
+    for number in range(MOST_STATEMENTS + 2):
+        dba.execute(f"CREATE TABLE t{number} (id int PRIMARY KEY)".encode())
+    connector = cluster.connector(dbname, user="guest")
+    cleanup.callback(connector.close)
+    (finding,) = [f for f in connector.doctor() if f.code.startswith("ownership")]
+    assert finding.values["relations"] == str(2 * (MOST_STATEMENTS + 2))
+    assert finding.remedy.count("ALTER TABLE ") == MOST_STATEMENTS
+    assert f"the first {MOST_STATEMENTS} of {MOST_STATEMENTS + 2}" in finding.remedy
 
 
 def test_a_split_hands_over_no_strong_owner(

@@ -66,5 +66,5 @@ SELECT 'd', quote_ident(d.datname), 1, NULL, NULL
     OR CASE WHEN p.oid::bigint = ANY (unread.spaces) THEN false
             ELSE d.oid IN (SELECT pg_tablespace_databases(p.oid)) END
     OR EXISTS (SELECT FROM pg_catalog.pg_shdepend AS s
-                WHERE s.refclassid = 'pg_catalog.pg_tablespace'::regclass AND s.refobjid = p.oid AND s.dbid = d.oid)
+                WHERE s.refclassid = 'pg_catalog.pg_tablespace'::regclass::oid AND s.refobjid = p.oid AND s.dbid = d.oid)
  ORDER BY 1, 2
