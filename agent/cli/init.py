@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 import time
 from collections import Counter
@@ -263,7 +264,7 @@ def _trial(session: Session) -> Notice:
     return Notice(
         key="test", event=NoticeEvent.PROPOSAL, database=database, at=session.clock.now(),
         sentence="this is a test of hotplace's notices: a real one names the database and what happened",
-        command=f"hotplace status --database {database}",
+        command=f"hotplace status --database {shlex.quote(database)}",
     )  # fmt: skip
 
 

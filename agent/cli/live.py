@@ -13,6 +13,7 @@ terminal, and ``tests/cli`` tries the whole in an emulated one.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,7 +89,7 @@ def perform(session: Session, database: DatabaseConfig, act: Act, width: int) ->
 
 
 def _title(act: Act) -> str:
-    return "help" if act.run is Run.HELP else f"{_COMMANDS[act.run]} {act.name}"
+    return "help" if act.run is Run.HELP else f"{_COMMANDS[act.run]} {shlex.quote(act.name)}"
 
 
 _COMMANDS = {

@@ -9,6 +9,7 @@ One container out of its space: ``plan --mode drain --space S --container C``.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -222,7 +223,7 @@ def take_out(session: Session, watch: Watch, space: str, container: str, *, prop
         raise CommandError(
             f"{container} cannot be taken out of {space}: {found.answer.sentence}",
             code=ExitCode.REFUSED,
-            advice=f"hotplace plan --mode drain --space {space} empties all of it.",
+            advice=f"hotplace plan --mode drain --space {shlex.quote(space)} empties all of it.",
         )
     number = watch.offers.store(found.proposal) if propose else None
     stored = None if number is None else session.ledger.proposals.row(number)
@@ -241,7 +242,9 @@ def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose
     elif isinstance(found.answer, ByHand):
         print_by_hand(out, f"drain: {found.container.name} is taken out of {found.space.name} by hand", found.answer)
         out.line()
-        out.line(f"next: hotplace close {found.space.name} keeps plans from bringing anything to it meanwhile")
+        out.line(
+            f"next: hotplace close {shlex.quote(found.space.name)} keeps plans from bringing anything to it meanwhile"
+        )
 
 
 def _answer(

@@ -538,7 +538,7 @@ def _find_seen(session: Session, unit: str, column: str | None, border: str | No
 
 def _advice(unit: str, seen: SeenBorder | None) -> str:
     if seen is None:
-        return f"hotplace explain {unit} says where its reads go."
+        return f"hotplace explain {shlex.quote(unit)} says where its reads go."
     command = f"hotplace split {shlex.quote(unit)} --column {shlex.quote(seen.border.column)} --border VALUE"
     return (
         f"looks found {seen.border.column} >= {seen.border.value} as its hot part. Hot rows age into a part that "

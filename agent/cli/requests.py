@@ -11,6 +11,7 @@ Which spaces are closed to arrivals? ``close``, ``reopen``; ``status`` lists the
 from __future__ import annotations
 
 import difflib
+import shlex
 from itertools import chain
 from typing import Annotated
 
@@ -223,7 +224,7 @@ def stop(
         )
     if not running:
         session.out.line("no move runs")
-    lifting = "hotplace stop --lift --all" if every else f"hotplace stop --lift --database {names[0]}"
+    lifting = "hotplace stop --lift --all" if every else f"hotplace stop --lift --database {shlex.quote(names[0])}"
     session.out.line(f"agents send again after: {lifting}")
     shown = tuple(map(move_head, running))
     session.out.document(SendingStopped(stopped=True, databases=tuple(names), running=shown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import sys
 from contextlib import ExitStack
@@ -217,7 +218,8 @@ def refuse_unseen(ledger: Ledger, databases: Sequence[str]) -> None:
     raise CommandError(
         f"this login may not see {names}: nothing is known of it here ({ledger.name})",
         code=ExitCode.NOT_ALLOWED,
-        advice=f"Make it a member of the team that owns it: hotplace ledger grants --team TEAM={databases[0]}",
+        advice="Make it a member of the team that owns it: "
+        f"hotplace ledger grants --team TEAM={shlex.quote(databases[0])}",
     )
 
 

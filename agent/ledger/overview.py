@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -101,7 +102,8 @@ class Overview:
             if any(MoveState(row.state) in ACTIONABLE for row in under_way):
                 raise WrongState(
                     f"moves of {name} are approved or have begun",
-                    advice=f"Give them up first: hotplace cancel --all --database {name}, or hotplace strike.",
+                    advice=f"Give them up first: hotplace cancel --all --database {shlex.quote(name)}, "
+                    "or hotplace strike.",
                 )
             # Read by each list: the chain, which says who did it, has no index by event.
             note = {"database": name, "name": FORGOTTEN_AT, "at": self._clock.now(), "body": "null"}

@@ -13,6 +13,7 @@ chain and nothing else: the newest one about a database, and about all, says whe
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from datetime import datetime
 from functools import partial
@@ -333,7 +334,7 @@ def require_no_stop(reading: Reading, database: str) -> None:
 
 def how_to_lift(stop: StopRow) -> str:
     """The command that ends a stop."""
-    command = _LIFT_WITH if stop.database == EVERY else f"hotplace stop --lift --database {stop.database}"
+    command = _LIFT_WITH if stop.database == EVERY else f"hotplace stop --lift --database {shlex.quote(stop.database)}"
     return f"Once it is safe, let agents send again: {command}"
 
 

@@ -6,6 +6,7 @@ with a copy for nothing; those after it would do the same.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -78,7 +79,7 @@ def with_full_spaces(
         once = f"once {format_bytes(enough)} are free there, " if enough is not None and can_be else ""
         why = (
             f"the engine had no room in it for move {found['move']}; it is tried again {once}after "
-            f"hotplace doctor --has-room {space.name}, or at {until:%F %T %Z}"
+            f"hotplace doctor --has-room {shlex.quote(space.name)}, or at {until:%F %T %Z}"
         )
         return replace(space, lost=why)
 

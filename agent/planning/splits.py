@@ -7,6 +7,7 @@ The border at which a table is best split, as looks into it have found it, or wh
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
@@ -139,7 +140,7 @@ def _why_none(database: DatabaseConfig, heat: RangeHeat | None, known: UnitBorde
     if heat is None:
         return (
             "no look at the buffer pool has found one: an agent that watches for some hours looks into units that are "
-            f"hot, large and not on the fastest tier (hotplace run --database {database.name})"
+            f"hot, large and not on the fastest tier (hotplace run --database {shlex.quote(database.name)})"
         )
     shape = concentrate(heat)
     where = inside_sentences(heat, shape, 0.0, database.tiers_in_use[0].name)

@@ -7,6 +7,7 @@ go back first, then the units that made room for them: only then is their old ro
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -187,7 +188,8 @@ def _container_back(row: MoveRow) -> Route:
     if not row.move.route.undo_steps:
         raise CannotUndo(
             f"move {row.id} put a container back, which is not taken back",
-            advice=f"hotplace plan --mode drain --space {row.move.to_space} --container takes it out again.",
+            advice=f"hotplace plan --mode drain --space {shlex.quote(row.move.to_space)} --container "
+            "takes it out again.",
         )
     return put_back(row.move.route)
 

@@ -9,6 +9,7 @@ once. An error becomes a finding, never a traceback.
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
@@ -467,7 +468,8 @@ def tier_findings(database: DatabaseConfig) -> Iterator[Finding]:
     for tier in database.planned_tiers:
         yield Finding.info(
             "tier_planned",
-            f"the tier {tier.name} has no space yet: hotplace sizing --tier {tier.name} says what it would save",
+            f"the tier {tier.name} has no space yet: "
+            f"hotplace sizing --tier {shlex.quote(tier.name)} says what it would save",
             values={"tier": tier.name},
         )
     if missing := what_is_missing(database):

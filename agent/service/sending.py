@@ -7,6 +7,7 @@ whether an agent acts at all (``look_from_outside``). Lists of all databases ask
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -122,7 +123,8 @@ def judge(facts: SendingFacts, now: datetime) -> Sending:
         return _no(
             Hindrance.NOT_SEEN,
             f"this login may not see {facts.database}, so nothing is known of it here",
-            f"make it a member of the team that owns it: hotplace ledger grants --team TEAM={facts.database}",
+            "make it a member of the team that owns it: "
+            f"hotplace ledger grants --team TEAM={shlex.quote(facts.database)}",
         )
     if facts.untrusted:
         said = facts.untrusted.replace(", nothing was sent", "", 1)

@@ -19,6 +19,7 @@ much.
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil
@@ -455,7 +456,7 @@ def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: Postgr
             Transfer(space=bundle.space, bytes=plan.table.heap_bytes, unit=bundle.key, work_ratio=SCAN_WORK),
             *transfers_of_mending(plan.table, 0, bundle, plan.space),
         ),
-        notes=tuple(_notes(plan)),
+        notes=tuple(_notes(plan, relation.table_key)),
     )  # fmt: skip
 
 
@@ -570,7 +571,7 @@ def _tag(statements: Iterable[str]) -> str:
     return f"{TAG} {hashlib.sha256(';'.join(statements).encode()).hexdigest()[:8]} "
 
 
-def _notes(plan: SplitPlan) -> Iterable[str]:
+def _notes(plan: SplitPlan, key: str) -> Iterable[str]:
     names = plan.names
     if plan.moves_rows:
         yield (
@@ -586,9 +587,10 @@ def _notes(plan: SplitPlan) -> Iterable[str]:
         f"with {plan.column.name}; what {names.hot} has been given alone by then (an index, a grant, a comment) "
         "refuses it"
     )
+    in_shell = shlex.quote(key)  # pg_dump reads it as a pattern, in which a name has to be quoted as in a statement
     yield (
-        f"FROM ONLY {plan.table.name}, TRUNCATE ONLY and pg_dump -t {plan.table.name} see no row afterwards: a dump of "
-        f"this table alone needs its parts' names, or --table-and-children={plan.table.name} (pg_dump from 16)"
+        f"FROM ONLY {key}, TRUNCATE ONLY and pg_dump -t {in_shell} see no row afterwards: a dump of "
+        f"this table alone needs its parts' names, or --table-and-children={in_shell} (pg_dump from 16)"
     )
     if names.sequences:
         yield "identity sequences are made again with their value: sessions that have cached some of theirs leave gaps"

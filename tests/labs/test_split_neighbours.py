@@ -154,7 +154,7 @@ def test_a_dump_of_the_table_alone_has_no_row(
     """By its name pg_dump writes no part: the proposal says so, and by a pattern all are written."""
     orders.execute("VACUUM (ANALYZE) orders")
     route = split_route(connector, orders, "id", AMONG)
-    assert any("pg_dump -t orders" in note for note in route.notes)
+    assert any("pg_dump -t public.orders" in note for note in route.notes)
     run(connector, route)
     pg_dump = str(client("pg_dump", cluster.major))
     where = [pg_dump, "-h", str(cluster.server.folder), "-U", "postgres", "-a", dbname]
