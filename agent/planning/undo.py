@@ -181,7 +181,7 @@ def _instead(row: MoveRow) -> str:
     if row.state is MoveState.HANDED_OVER:
         return f"hotplace show {row.proposal_id} --sql prints what a person carries out; tell that person."
     if row.state in ACTIONABLE:
-        return f"hotplace cancel {row.id} ends it."
+        return f"`hotplace cancel {row.id}` ends it."
     return "hotplace history lists every move with its state."
 
 
