@@ -18,7 +18,7 @@ import typer
 
 from agent.cli.options import parse_option, refuse
 from agent.cli.pins import print_obstacles
-from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored
+from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored, require_stored
 from agent.cli.session import Session
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
@@ -228,6 +228,7 @@ def take_out(session: Session, watch: Watch, space: str, container: str, *, prop
     number = watch.offers.store(found.proposal) if propose else None
     stored = None if number is None else session.ledger.proposals.row(number)
     _print(session.out, found, stored, propose=propose)
+    require_stored(watch, found.proposal, stored, propose=propose)
     session.out.document(_answer(session, found, stored, propose=propose))
     return True
 

@@ -39,6 +39,7 @@ from agent.cli.plan_answer import (
     print_spaces,
     proposal_stored,
     prospect_shown,
+    require_stored,
     space_changes,
 )
 from agent.cli.session import Session
@@ -236,6 +237,7 @@ def plan(
         _print_sql(session.out, proposal, worth)
     if unwritten is not None:
         raise unwritten
+    require_stored(watch, proposal, stored, propose=propose)
     written_to = None if script is None or proposal is None else _write_script(session, script, proposal, stored)
     print_next(session.out, proposal, stored, propose=propose)
     if worth is not None and not worth.ranking.observed_seconds.any():
@@ -497,6 +499,7 @@ def split(
     for sentence in () if seen is None else seen.sentences:
         session.out.line(sentence)
     _print_split(session.out, found, stored, propose=propose)
+    require_stored(watch, found.proposal, stored, propose=propose)
     session.out.document(_split_answer(session, found, seen, stored, propose=propose))
 
 

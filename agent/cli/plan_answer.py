@@ -31,8 +31,10 @@ from agent.model.units_of_measure import format_when
 from agent.planning.planner import Planning
 from agent.planning.ranking import Condition, Prospect
 from agent.service.schedule import young_plans
+from agent.service.watch import Watch
 from agent.terminal.columns import Column
 from agent.terminal.deciding import print_details, print_summary
+from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
 from agent.terminal.wording import (
     expiry,
@@ -209,10 +211,24 @@ def print_next(out: Output, proposal: Proposal | None, stored: ProposalRow | Non
         out.line("there is nothing to propose")
     elif proposal is None:
         out.line("dry run: nothing was changed in the database")
-    elif propose:
-        out.line("not stored: what is approved, or an undo that waits for its answer, comes first; see hotplace status")
-    else:
+    elif not propose:  # else ``require_stored`` says why not
         out.line("dry run: nothing was changed in the database; --propose stores the plan for approval")
+
+
+def require_stored(watch: Watch, proposal: Proposal | None, stored: ProposalRow | None, *, propose: bool) -> None:
+    """End a command that was to store a proposal and could not, once the plan itself is printed.
+
+    Raises:
+        CommandError: why not; a script would otherwise take it for stored.
+    """
+    if not propose or proposal is None or stored is not None:
+        return
+    why = watch.offers.why_not(proposal) or "another database answers than the one that the plan was made for"
+    raise CommandError(
+        f"not stored: {why}",
+        code=ExitCode.REFUSED,
+        advice="hotplace proposals shows what waits for a decision, hotplace history what is under way.",
+    )
 
 
 def plan_found(planning: Planning, proposal: Proposal | None) -> PlanFound:

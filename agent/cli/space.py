@@ -9,7 +9,7 @@ import typer
 from agent.cli.app import app, command
 from agent.cli.commands import COMMANDS, HelpGroup
 from agent.cli.options import more_than_zero, parse_option
-from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored
+from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored, require_stored
 from agent.cli.session import Session
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
@@ -72,6 +72,7 @@ def create(
         watch.close(save=False)
     stored = None if number is None else session.ledger.proposals.row(number)
     _print(session, found, stored, propose=propose)
+    require_stored(watch, found.proposal, stored, propose=propose)
     session.out.document(_answer(session, found, stored, propose=propose))
 
 

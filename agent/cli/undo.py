@@ -83,6 +83,7 @@ def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[Mo
             code=ExitCode.USAGE,
             advice="`hotplace history` shows the numbers.",
         )
+    session.ledger.proposals.expire_due()  # an undo that was not decided in time takes nothing back any more
     if proposal is None:
         return [session.ledger.moves.row(number) for number in dict.fromkeys(numbers)]
     return placed_moves(session, proposal)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, or_, select
+from sqlalchemy import Select, bindparam, or_, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.events import Event, read_event
@@ -28,7 +28,6 @@ from agent.ledger.store.schema import (
     among,
     audit,
     given,
-    holds_text,
     microseconds,
     moves,
     one_of,
@@ -44,9 +43,11 @@ from agent.ledger.stored import (
     SOME_MOVES,
     WITH_PROPOSAL,
     StateChanges,
+    end_of_undo,
     load_move,
     load_moves,
     load_moves_of,
+    load_taking_back,
     move_rows,
 )
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
@@ -77,11 +78,6 @@ _NEWEST = (
     MOVES.where(unindexed(proposals.c.database) == value_for(proposals.c.database, "database"))
     .order_by(moves.c.updated_at.desc(), moves.c.id.desc())
     .limit(bindparam("limit", type_=Whole))
-)
-_LATER_THAT_HOLD = MOVES.where(
-    proposals.c.id > value_for(proposals.c.id, "after"),
-    unindexed(proposals.c.database) == value_for(proposals.c.database, "database"),
-    holds_text(proposals.c.body, bindparam("words", type_=Text)),
 )
 _RESULTS = (
     select(audit)
@@ -207,11 +203,20 @@ class Moves:
         Raises:
             ProposalTampered: one of those proposals is not what was stored.
         """
-        words = f'"undoes":{row.id},'  # in canonical text; another key follows
         with self._database.read() as reading:
-            # The text narrows the search, the parsed move decides: the same characters may stand inside a name.
-            later = load_moves(reading, _LATER_THAT_HOLD, after=row.proposal_id, database=row.database, words=words)
-            return [each for each in later if each.move.undoes == row.id]
+            return load_taking_back(reading, row)
+
+    def settle_undos(self, database: str) -> None:
+        """Let moves know what became of their undo where the transaction that ended it could not.
+
+        Raises:
+            ProposalTampered: a proposal that was to take one of them back is not what was stored.
+        """
+        for row in self.rows(database=database, states={MoveState.UNDO_PROPOSED}):
+            if end_of_undo(self.taking_back(row)) is None:
+                continue  # the usual case takes no write lock
+            with self._database.write() as transaction:
+                self._changes.settle_undone(transaction, [self._load(transaction, row.id).id])
 
     def row(self, move_id: int) -> MoveRow:
         """One move.

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, Text, bindparam, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, subject_of
-from agent.ledger.errors import NotFound, ProposalExpired, ProposalTampered, WrongState, readable
+from agent.ledger.errors import LedgerCorrupt, NotFound, ProposalExpired, ProposalTampered, WrongState, readable
 from agent.ledger.rows import (
     NOT_BEGUN_IN_TIME,
     NOT_DECIDED,
@@ -31,12 +32,25 @@ from agent.ledger.rows import (
     is_superseded_by,
 )
 from agent.ledger.store.database import Reading, Row, Sight, Transaction
-from agent.ledger.store.schema import among, given, moves, one_of, placements, proposals, steps, value_for
+from agent.ledger.store.schema import (
+    among,
+    given,
+    holds_text,
+    moves,
+    one_of,
+    placements,
+    proposals,
+    steps,
+    unindexed,
+    value_for,
+)
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
 from agent.model.states import (
+    CARRIED_OUT,
     ENDED,
     EXPIRABLE,
     HOME_CHANGES,
+    NOT_CARRIED_OUT,
     OPEN_PROPOSALS,
     STATE_WHEN_DROPPED,
     MoveState,
@@ -150,6 +164,18 @@ def load_moves_of(reading: Reading, rows: Collection[ProposalRow]) -> dict[int, 
     return found
 
 
+def load_taking_back(reading: Reading, row: MoveRow) -> list[MoveRow]:
+    """The moves of later proposals that take a move back, or would.
+
+    Raises:
+        ProposalTampered: one of those proposals is not what was stored.
+    """
+    words = f'"undoes":{row.id},'  # in canonical text; another key follows
+    # The text narrows the search, the parsed move decides: the same characters may stand inside a name.
+    later = load_moves(reading, _LATER_THAT_HOLD, after=row.proposal_id, database=row.database, words=words)
+    return [each for each in later if each.move.undoes == row.id]
+
+
 def load_move(reading: Reading, number: int) -> MoveRow:
     """One move.
 
@@ -247,6 +273,13 @@ _OVERDUE = (
     .join_from(moves, proposals, WITH_PROPOSAL)
     .where(among(moves.c.state, EXPIRABLE), proposals.c.expires_at <= value_for(proposals.c.expires_at, "now"))
 )
+_AWAITING_UNDO = SOME_MOVES.where(moves.c.state == MoveState.UNDO_PROPOSED)
+_LATER_THAT_HOLD = MOVES.where(
+    proposals.c.id > value_for(proposals.c.id, "after"),
+    unindexed(proposals.c.database) == value_for(proposals.c.database, "database"),
+    holds_text(proposals.c.body, bindparam("words", type_=Text)),
+)
+_ENDS_AN_UNDO = NOT_CARRIED_OUT | {MoveState.PLACED}  # entering one of these states
 _STATE = select(proposals.c.state).where(given(proposals.c.id))
 _STATES_OF_MOVES = select(moves.c.state).where(given(moves.c.proposal_id))
 
@@ -305,7 +338,21 @@ class StateChanges:
             transaction, f"move.{to}", subject_of("move", row.id), was=row.state, reason=reason, digest=row.digest
         )
         self.finish_if_ended(transaction, row.proposal_id)
+        if to in _ENDS_AN_UNDO:
+            self.settle_undone(transaction, [row.move.undoes])
         return load_move(transaction, row.id)
+
+    def settle_undone(self, transaction: Transaction, undone: Iterable[int | None]) -> None:
+        """Let moves whose undo was proposed know what became of it, if that has ended.
+
+        In the transaction that ends the undo, so that no reader in between is told that it still waits. Where a
+        proposal was changed by hand, its text says nothing of which move it takes back: such a move is left as it is.
+        """
+        numbers = [number for number in undone if number is not None]
+        with suppress(ProposalTampered, LedgerCorrupt):
+            for row in load_moves(transaction, _AWAITING_UNDO, some=numbers) if numbers else ():
+                if (end := end_of_undo(load_taking_back(transaction, row))) is not None:
+                    self.set_state(transaction, row, *end)
 
     def end_step(self, transaction: Transaction, step: int, state: StepState, detail: str, at: datetime) -> int:
         """Store the result of a statement; returns the number of the audit row that holds it."""
@@ -376,6 +423,9 @@ class StateChanges:
             if state == ProposalState.PROPOSED:
                 self.set_proposal(transaction, number, ProposalState.EXPIRED, NOT_DECIDED)
             self.finish_if_ended(transaction, number)
+            with suppress(ProposalTampered, LedgerCorrupt):
+                late_moves = load_moves(transaction, SOME_MOVES, some=ids)
+                self.settle_undone(transaction, [row.move.undoes for row in late_moves])
         return len(overdue)
 
     def finish_if_ended(self, transaction: Transaction, number: int) -> None:
@@ -400,11 +450,30 @@ class StateChanges:
             check_transition(row.state, to)
         values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
         transaction.update(moves, [row.id for row in rows], values)
+        if to in _ENDS_AN_UNDO:
+            self.settle_undone(transaction, [row.move.undoes for row in rows])
 
     def set_proposal(self, transaction: Transaction, number: int, to: ProposalState, reason: str) -> None:
         """Bring a proposal into a state."""
         transaction.update(proposals, [number], {"state": to, "reason": reason})
         self._chain.append(transaction, f"proposal.{to}", subject_of("proposal", number), reason=reason)
+
+
+def end_of_undo(undos: Iterable[MoveRow]) -> tuple[MoveState, str] | None:
+    """What becomes of a move whose undo was proposed, and why; None while that undo may still be carried out.
+
+    Args:
+        undos: every move that was to take it back.
+    """
+    # Only the newest decides: an earlier undo may have been rejected before someone proposed it again.
+    last = max(undos, key=lambda undo: undo.id, default=None)
+    if last is None:
+        return MoveState.KEPT, "not taken back, there is no such proposal"
+    if last.state in CARRIED_OUT:
+        return MoveState.UNDONE, f"move {last.id} took it back"
+    if last.state in NOT_CARRIED_OUT:
+        return MoveState.KEPT, f"not taken back, it is {last.state}: {last.reason}"
+    return None
 
 
 def require_decidable(row: ProposalRow) -> None:

@@ -9,7 +9,7 @@ transaction. So it outlives the try, and often the move, that has left it.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -135,10 +135,28 @@ class Leftover:
     @property
     def sentence(self) -> str:
         """What is left, where and why, without a full stop."""
+        return in_one_sentence((self,))
+
+    @property
+    def what(self) -> str:
+        """The same without why."""
         room = "" if self.bytes is None else f" ({format_bytes(self.bytes)} in {self.space})"
         how = f"to be removed by hand: {self.sql}" if self.by_hand else "removed as soon as it can be"
-        why = self.why.removeprefix(f"{self.purpose}: ")  # an error says itself what was being done
-        return f"left behind{room}, {how}; {self.purpose}: {why}" if why else f"left behind{room}, {how}"
+        return f"left behind{room}, {how}"
+
+
+def in_one_sentence(left: Iterable[Leftover]) -> str:
+    """What is left, where and why, without a full stop; a reason that several have in common is given once."""
+    by_reason: dict[str, list[Leftover]] = {}
+    for each in left:
+        by_reason.setdefault(each.why, []).append(each)
+    parts: list[str] = []
+    for why, rows in by_reason.items():
+        purposes = list(dict.fromkeys(each.purpose for each in rows))
+        # An error already says what was being done.
+        doing = "" if any(why.startswith(f"{purpose}: ") for purpose in purposes) else f"{', '.join(purposes)}: "
+        parts += [*(each.what for each in rows), *([f"{doing}{why}"] if why else [])]
+    return "; ".join(parts)
 
 
 def leftovers_of(ledger: Ledger, database: str) -> tuple[Leftover, ...]:
@@ -181,7 +199,18 @@ class Leftovers:
 
     def sentence(self, move: int) -> str:
         """Those of one move in words; "" where there are none."""
-        return "; ".join(each.sentence for each in self.of(move))
+        return in_one_sentence(self.of(move))
+
+    def obstacles(self, move: int, blockers: str) -> str:
+        """Those of one move and the sessions in its way, in words.
+
+        Args:
+            move: its number.
+            blockers: the sessions, in words; left out if a leftover says why it is still there: mostly for the same
+                sessions, which have to go first in any case.
+        """
+        explained = any(each.why for each in self.of(move))
+        return "; ".join(filter(None, (self.sentence(move), "" if explained else blockers)))
 
     def due(self) -> tuple[int, ...]:
         """Moves whose leftovers are worth another look now."""

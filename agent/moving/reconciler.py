@@ -318,6 +318,6 @@ class Reconciler:
 
 
 def in_words(blockers: Iterable[Blocker]) -> str:
-    """The blockers that do not give way, in one sentence; "" where there are none."""
-    found = "; ".join(blocker.sentence for blocker in blockers if not blocker.gives_way)
+    """The blockers that do not give way, each once, in one sentence; "" where there are none."""
+    found = "; ".join(dict.fromkeys(blocker.sentence for blocker in blockers if not blocker.gives_way))
     return f"waits for {found}" if found else ""

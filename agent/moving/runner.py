@@ -219,8 +219,7 @@ class MoveRunner:
 
     def _obstacles(self, row: MoveRow) -> str:
         """Leftovers and sessions in the way of a try, in one sentence; "" where there are none."""
-        left, blockers = self._s.leftovers.sentence(row.id), in_words(self._s.reconciler.blockers(row))
-        return "; ".join(filter(None, (left, blockers)))
+        return self._s.leftovers.obstacles(row.id, in_words(self._s.reconciler.blockers(row)))
 
     def _pause(self, row: MoveRow, result: TryResult, error: ConnectorError | None) -> None:
         """Wait before another try, twice as long each time, and no longer than the move may go on."""

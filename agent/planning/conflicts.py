@@ -36,7 +36,7 @@ class _Rest:
     """What is left to do of one proposal."""
 
     number: int
-    drains: str  # the space that it empties, "": none
+    drains: str  # the space that it has yet to empty, "": none
     moves: Sequence[ProposedMove]
 
     @property
@@ -95,11 +95,11 @@ def find_conflicts(
 
 def _rest(row: ProposalRow, moves: Sequence[MoveRow]) -> _Rest:
     verb, _, space = row.proposal.purpose.partition(" ")
-    return _Rest(
-        number=row.id,
-        drains=space if verb == "drain" else "",
-        moves=[move.move for move in moves if move.state in OUTSTANDING],
-    )
+    left = [move.move for move in moves if move.state in OUTSTANDING]
+    # Not by its purpose alone: a drain that is carried out stays open until it is measured, and its space may be open
+    # again by then.
+    empties = verb == "drain" and any(move.from_space == space for move in left)
+    return _Rest(number=row.id, drains=space if empties else "", moves=left)
 
 
 def _same_units(one: _Rest, other: _Rest) -> str:

@@ -8,7 +8,7 @@ go back first, then the units that made room for them: only then is their old ro
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import MoveRow, StepRow
+from agent.ledger.rows import ClosedSpaceRow, MoveRow, StepRow
 from agent.model.proposals import UNDO, WAY_BACK, CannotUndo, Proposal, ProposedMove, purpose_of_undo
-from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
+from agent.model.states import ACTIONABLE, UNDOABLE, MoveState
 from agent.planning.new_space import route_of_dropping
 from agent.planning.routing import carried_as
 from agent.planning.single_moves import put_back, route_of_rejoining
@@ -26,7 +26,7 @@ from agent.planning.situation import rows_of_keys
 from agent.planning.template_proposals import unweighed_proposal
 from connectors.kit.contract import Connector, TakesBack
 from connectors.model.moves import WAYS_BACK, Bundle, NoRoute, Route, UnitKind
-from connectors.model.new_space import DROP_SPACE, NEW_SPACE
+from connectors.model.new_space import DROP_SPACE, NEW_SPACE, makes_or_drops_space
 from connectors.model.observation import Catalog
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
@@ -46,18 +46,23 @@ def propose_undo(
     """Store a proposal that takes the moves back, and return its number. Changes nothing in the database.
 
     Raises:
-        CannotUndo: a move was not placed, its unit is gone or elsewhere, or there is no way back.
+        CannotUndo: a move was not placed, its unit is gone or elsewhere, the space that it came from is closed to
+            arrivals, or there is no way back.
         ConnectorError: the engine did not answer.
     """
     if not rows:
         raise CannotUndo("there is no move to take back", advice="`hotplace history` lists the moves.")
     catalog = _with_exact_sizes(connector.catalog(), rows, connector)
+    closed = {row.space: row for row in ledger.arrivals.rows(database.name)}
     # What came up goes down first, whatever the order was: what gave way needs the very room that it takes.
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
     room, steps = _rooms(catalog, database), ledger.moves.steps_of([row.id for row in rows])
+    routes = list(_routes_back(backwards, catalog, connector, room))
+    for row, route in routes:
+        _require_open(row, route, closed)
     moves = tuple(
         _back(ordinal, row, carried_as(row.move.route, route, database), steps[row.id])
-        for ordinal, (row, route) in enumerate(_routes_back(backwards, catalog, connector, room), start=1)
+        for ordinal, (row, route) in enumerate(routes, start=1)
     )
     purpose = purpose_of_undo(row.id for row in rows)
     fingerprint = connector.identify().fingerprint
@@ -89,18 +94,6 @@ def _own_way_back(done: Route, bundle: Bundle) -> Route:
     return replace(
         done, bundle=bundle, to_space=done.bundle.space, steps=done.undo_steps, undo_steps=done.steps, copies=()
     )
-
-
-def settle_undos(database: str, ledger: Ledger) -> None:
-    """Let moves whose undo was proposed know what became of it."""
-    for row in ledger.moves.rows(database=database, states={MoveState.UNDO_PROPOSED}):
-        # Only the newest decides: an earlier undo may have been rejected before someone proposed it again.
-        last = max(ledger.moves.taking_back(row), key=lambda undo: undo.id, default=None)
-        if last is not None and last.state in UNDOABLE:
-            ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
-        elif last is None or last.state in NOT_CARRIED_OUT:
-            why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
-            ledger.moves.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
 
 
 def _with_exact_sizes(catalog: Catalog, rows: Sequence[MoveRow], connector: Connector) -> Catalog:
@@ -145,7 +138,10 @@ def _route_back(
     ``room`` is changed to what it will be then.
     """
     if row.state not in UNDOABLE:
-        raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
+        why = f" ({row.reason})" if row.reason else ""
+        raise CannotUndo(
+            f"move {row.id} is {row.state.words}{why}: there is nothing to take back", advice=_instead(row)
+        )
     if row.move.route.bundle.container:
         return _container_back(row)
     if row.move.route.name == NEW_SPACE:
@@ -174,6 +170,35 @@ def _route_back(
         if space in room:
             room[space] += more
     return route
+
+
+def _instead(row: MoveRow) -> str:
+    """What can be done about a move that is not taken back in its state."""
+    if row.state is MoveState.UNDO_PROPOSED:
+        return "hotplace proposals shows the undo and what it waits for."
+    if row.state is MoveState.PROPOSED:
+        return f"hotplace show {row.proposal_id} shows its proposal, which waits for a decision."
+    if row.state is MoveState.HANDED_OVER:
+        return f"hotplace show {row.proposal_id} --sql prints what a person carries out; tell that person."
+    if row.state in ACTIONABLE:
+        return f"`hotplace cancel {row.id}` ends it."
+    return "hotplace history lists every move with its state."
+
+
+def _require_open(row: MoveRow, route: Route, closed: Mapping[str, ClosedSpaceRow]) -> None:
+    """Refuse what the precheck would refuse once it was approved: nothing arrives in a closed space.
+
+    Raises:
+        CannotUndo: the space that the move came from is closed to arrivals.
+    """
+    of = closed.get(row.move.from_space)
+    if of is None or route.bundle.container or makes_or_drops_space(route):
+        return
+    why = f": {of.reason}" if of.reason else ""
+    raise CannotUndo(
+        f"move {row.id} cannot be taken back: space {of.space} is closed to arrivals, by {of.who}{why}",
+        advice=f"hotplace reopen {shlex.quote(of.space)} opens it; then undo it again.",
+    )
 
 
 def _ways_back(

@@ -45,16 +45,28 @@ class ProposalOffers:
     def store(self, proposal: Proposal | None) -> int | None:
         """Store a proposal and return its number.
 
-        None where there is none, the level forbids it, approved moves are still to be done or an undo waits for its
-        answer. Moves that a person carries out are planned around: only a proposal that names a unit of theirs is not
-        stored. A proposal of the agent's own is not stored either while a person's proposal with the same question is
-        open, or if the same statements were rejected within the cool-down.
+        None where there is none, or where ``why_not`` has a reason against it.
         """
-        if proposal is None or self._level is Level.OBSERVE or self._gets_in_the_way(proposal):
-            return None
-        if not proposal.asked_by and self._may_not_repeat(proposal):
+        if proposal is None or self.why_not(proposal):
             return None
         return self._ledger.proposals.store(proposal)
+
+    def why_not(self, proposal: Proposal) -> str:
+        """Why a proposal is not stored, without a full stop; "" where it is.
+
+        The level forbids it, approved moves are still to be done or an undo waits for its answer. Moves that a person
+        carries out are planned around: only a proposal that names a unit of theirs is not stored. A proposal of the
+        agent's own is not stored either while a person's proposal with the same question is open, or if the same
+        statements were rejected within the cool-down.
+        """
+        if self._level is Level.OBSERVE:
+            return f"level: {self._level} in the configuration forbids it"
+        self._ledger.proposals.expire_due()  # an undo that was not decided in time waits for nothing any more
+        if why := self._in_the_way(proposal):
+            return why
+        if not proposal.asked_by and self._may_not_repeat(proposal):
+            return "a person has asked the same question, or rejected the same moves within the cool-down"
+        return ""
 
     def store_plan(self, planning: Planning, proposal: Proposal | None) -> int | None:
         """Store the proposal of a plan, with what explains it later; None as ``store``."""
@@ -91,17 +103,21 @@ class ProposalOffers:
                 approved.append(self._ledger.rules.approve(row.id))
         return tuple(approved)
 
-    def _gets_in_the_way(self, proposal: Proposal) -> bool:
-        """Whether approved moves are to be done before it, or a person carries out a move of the same unit."""
+    def _in_the_way(self, proposal: Proposal) -> str:
+        """What is to be done or decided before it, or which unit of it a person moves; "" where there is nothing."""
         rows = self._ledger.moves.rows(database=self._database.name, states=IN_HAND | {MoveState.UNDO_PROPOSED})
         handed = for_a_person([row for row in rows if row.state in IN_HAND])
         planned_around = {row.id for row in handed} | {row.move.undoes for row in handed}
         # A plan made while moves are under way starts from homes that are about to change, so it would propose what
         # they are already doing.
-        if any(row.id not in planned_around for row in rows):
-            return True
+        first = next((row for row in rows if row.id not in planned_around), None)
+        if first is not None and first.state is MoveState.UNDO_PROPOSED:
+            return f"move {first.id} is to be taken back first: {first.reason}"
+        if first is not None:
+            return f"move {first.id} of proposal {first.proposal_id} comes first: it is {first.state.words}"
         taken = {key for row in handed for key in _units_of(row.move)}
-        return any(taken.intersection(_units_of(move)) for move in proposal.moves)
+        both = next((key for move in proposal.moves for key in sorted(taken & _units_of(move))), "")
+        return f"a person carries out a move of {both}" if both else ""
 
     def _may_not_repeat(self, proposal: Proposal) -> bool:
         """Whether a person has asked the same question, or has lately rejected the same answer."""

@@ -32,7 +32,6 @@ from agent.planning.planner import Planning, make_planning, proposal_of, with_ot
 from agent.planning.ranking import Ordered, Prospect, UnitStanding, prospect_of
 from agent.planning.single_moves import Splitting, TakingOut, close_part, split_table, take_out
 from agent.planning.situation import end_obsolete_proposals
-from agent.planning.undo import settle_undos
 from agent.sampling.block_looks import units_worth_looks
 from agent.sampling.experience import copy_time_evidence, since_for
 from agent.sampling.sampler import Cycle, Sampler, always
@@ -354,7 +353,7 @@ class Watch:
             if self._ledger.moves.date_back_arrivals(self.database.name, CLOCK_SLACK):
                 log.warning("the clock was ahead when moves arrived", database=self.database.name)
             self._settling.begin()
-            settle_undos(self.database.name, self._ledger)
+            self._ledger.moves.settle_undos(self.database.name)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)
             measured = self._settling.judge(self.connector, self.sampler.homes)
             for outcome in measured:

@@ -12,7 +12,7 @@ import pytest
 
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
-from agent.planning.undo import propose_undo, settle_undos
+from agent.planning.undo import propose_undo
 from connectors.model.moves import REOPEN, Route
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
@@ -200,7 +200,7 @@ def test_by_an_agent(split_orders: psycopg.Connection, place: Place) -> None:
             number = propose_undo([ledger.moves.row(row.id)], watch.database, watch.connector, ledger, now)
             decide(watch, ledger, number)
             assert [each.state for each in ledger.moves.rows(proposal_id=number)] == [state], space
-            settle_undos("real", ledger)
+            ledger.moves.settle_undos("real")
         assert answers(split_orders) == seen
         assert ledger.audit.verify().ok
     assert [name for name, _ in split_orders.execute(RANGES)] == ["orders_p0", "orders_p1"]

@@ -156,8 +156,7 @@ def _undone(ledger: Ledger, person: Person) -> int:
     sign(ledger, undo, person)
     for row in rows_of(ledger, undo):
         bring(ledger, row, S.PRECHECK, S.RUNNING, S.PLACED)
-    for row in rows:
-        bring(ledger, row, S.UNDONE)
+    assert {row.state for row in rows_of(ledger, number)} == {S.UNDONE}
     return number
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -99,6 +99,71 @@ def test_a_proposal_ends_with_its_last_move(ledger: Ledger) -> None:
     assert ledger.proposals.row(number).state is ProposalState.FINISHED
     _walk(ledger, first, S.UNDO_PROPOSED, S.UNDONE)
     assert ledger.proposals.row(number).state is ProposalState.FINISHED
+
+
+def _undo_of(ledger: Ledger, move_id: int, **changes: object) -> int:
+    """The number of a proposal that takes a move back."""
+    key = ledger.moves.row(move_id).move.key
+    back = a_proposal(a_move(1, key=key, undoes=move_id), purpose=f"undo {move_id}")
+    return ledger.proposals.store(replace(back, **changes))  # type: ignore[arg-type]  # fields of a proposal
+
+
+@pytest.mark.parametrize("end", ["rejected", "struck", "superseded", "expired", "skipped", "failed", "placed"])
+def test_a_move_knows_at_once_how_its_undo_ended(ledger: Ledger, clock: StillClock, end: str) -> None:
+    """In the transaction that ends it: no command in between is told that the undo still waits."""
+    move_id, at = _ids(ledger, approved(ledger))[0], clock.now() + timedelta(minutes=1)
+    _walk(ledger, move_id, *KEPT)
+    number = _undo_of(ledger, move_id, **({"expires_at": at} if end == "expired" else {}))
+    assert ledger.moves.row(move_id).state is S.UNDO_PROPOSED
+    who = {"who": "anna", "origin": "terminal", "reason": "it is fine"}
+    match end:
+        case "rejected":
+            ledger.proposals.reject(number, **who)
+        case "struck":
+            ledger.proposals.strike(number, 1, **who)
+        case "superseded":
+            ledger.proposals.end(number, "nothing left to do")
+        case "expired":
+            clock.sleep(60)
+            ledger.proposals.expire_due()
+        case _:
+            approve = ledger.proposals.approve
+            approve(number, who="anna", origin="terminal", digest=ledger.proposals.row(number).digest)
+            ways = {"skipped": (S.PRECHECK, S.SKIPPED), "failed": (*RUN, S.FAILED), "placed": (*RUN, S.PLACED)}
+            _walk(ledger, _ids(ledger, number)[0], *ways[end])
+    row = ledger.moves.row(move_id)
+    if end == "placed":
+        assert (row.state, row.reason) == (S.UNDONE, f"move {_ids(ledger, number)[0]} took it back")
+    else:
+        assert row.state is S.KEPT
+        assert row.reason.startswith("not taken back, it is ")
+    assert ledger.audit.verify().ok
+
+
+def test_only_the_newest_undo_decides(ledger: Ledger) -> None:
+    """One that another takes the place of does not make its move kept."""
+    move_id = _ids(ledger, approved(ledger))[0]
+    _walk(ledger, move_id, *KEPT)
+    older = _undo_of(ledger, move_id)
+    newer = _undo_of(ledger, move_id, asked_by="anna")
+    assert ledger.proposals.row(older).state is ProposalState.SUPERSEDED
+    assert ledger.moves.row(move_id).state is S.UNDO_PROPOSED
+    ledger.proposals.reject(newer, who="anna", origin="terminal", reason="it is fine")
+    assert ledger.moves.row(move_id).state is S.KEPT
+    assert ledger.audit.verify().ok
+
+
+def test_an_undo_that_was_changed_by_hand_ends_like_any_other(
+    ledger: Ledger, clock: StillClock, tamper: Tamper
+) -> None:
+    """Its move is then left as it is: nothing that the text says is believed."""
+    move_id = _ids(ledger, approved(ledger))[0]
+    _walk(ledger, move_id, *KEPT)
+    number = _undo_of(ledger, move_id, expires_at=clock.now() + timedelta(minutes=1))
+    tamper("UPDATE proposals SET body = body || ' ' WHERE id = ?", number)
+    clock.sleep(60)
+    assert ledger.proposals.expire_due() == 1
+    assert ledger.moves.row(move_id).state is S.UNDO_PROPOSED
 
 
 def test_moves_are_listed_in_the_order_of_execution(ledger: Ledger) -> None:

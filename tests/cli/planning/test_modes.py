@@ -41,7 +41,8 @@ def test_a_drain_outlives_what_is_planned_meanwhile(site: Site) -> None:
     for shown in (("proposals",), ("status",), ("show", str(drain["id"]))):
         assert f"drain ssd, asked by {drain['asked_by']}" in site.good(*shown).out
     site.good("approve", str(drain["id"]), "--yes")
-    assert "comes first" in site.good("plan", "--propose").out
+    refused = site.run("plan", "--propose")
+    assert (refused.code, f"of proposal {drain['id']} comes first" in refused.err) == (6, True), refused
     site.good("run", "--once")
     assert {m["state"] for m in site.good("show", str(drain["id"]), "--json").document["moves"]} == {"placed"}
 

@@ -59,6 +59,21 @@ def test_nothing_is_brought_to_what_is_emptied(tmp_path: Path) -> None:
     assert "proposals 1 and 2 cannot both be carried out" in found.sentence
 
 
+def test_what_is_emptied_already_is_in_nobodys_way(tmp_path: Path) -> None:
+    """A drain that is carried out and still measured, or of which only other moves are left, empties nothing more."""
+    with Ledger.open(tmp_path / "ledger.db", StillClock()) as ledger:
+        out = a_move(key="old", from_space="fast", to_space="slow")
+        aside = a_move(2, key="aside", from_space="slow", to_space="third", route=a_route("aside", to_space="third"))
+        drain = ledger.proposals.store(a_proposal(out, aside, purpose="drain fast"))
+        ledger.proposals.approve(drain, who="ann", origin="db1", digest=ledger.proposals.row(drain).digest)
+        other = ledger.proposals.store(a_proposal(a_move()))
+        assert [found.numbers for found in conflicts_of(ledger, "shop")] == [(drain, other)]
+        done = ledger.moves.rows(proposal_id=drain)[0].id
+        for state in (MoveState.PRECHECK, MoveState.RUNNING, MoveState.PLACED):
+            ledger.moves.transition(done, state, "as a test")
+        assert conflicts_of(ledger, "shop") == ()
+
+
 def test_what_is_decided_or_expired_counts_no_more(tmp_path: Path) -> None:
     """Struck moves, rejected and expired proposals are in nobody's way."""
     clock = StillClock()
