@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.cli.site import Finished, Site
@@ -18,9 +20,10 @@ def moved(site: Site) -> Site:
     return site
 
 
-def move(site: Site, number: int) -> dict[str, str]:
+def move(site: Site, number: int) -> dict[str, Any]:
     """A move as ``history`` has it."""
-    (found,) = [each for each in site.good("history", "--json").document["moves"] if each["id"] == number]
+    moves: list[dict[str, Any]] = site.good("history", "--json").document["moves"]
+    (found,) = [each for each in moves if each["id"] == number]
     return found
 
 
