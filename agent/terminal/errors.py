@@ -32,7 +32,7 @@ class ExitCode(IntEnum):
     CONFIGURATION = 3, "the configuration is missing or wrong, a secret cannot be read"
     CANNOT_CONNECT = 4, "the database does not answer or refuses the login"
     NOT_ALLOWED = 5, "a privilege or driver is missing, or doctor found an error"
-    REFUSED = 6, "refused or not stored: expired, another digest, another state, or not confirmed"
+    REFUSED = 6, "refused or not stored: expired, another digest or state, not confirmed"
     NOT_FOUND = 7, "there is no such proposal, move, unit, pin, space or container"
     MOVE_FAILED = 8, "a move failed"
     BUSY = 9, "another agent has the database, or the address or the ledger is taken"

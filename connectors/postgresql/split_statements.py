@@ -278,7 +278,7 @@ def hot_part(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
     )  # fmt: skip
     yield "SET LOCAL default_tablespace = ''"
     yield text("ALTER TABLE {} OWNER TO {}", hot, sql.Identifier(plan.table.owner))
-    # Users reach its rows by the whole, whose policies are not asked where somebody reads a part.
+    # Users reach its rows by the whole, whose policies nothing asks where a part is read.
     yield _without_defaults(hot, "TABLE", plan.table.owner)
     yield from _column_settings(plan, hot)
 

@@ -175,7 +175,9 @@ def test_every_row_of_postgresqls_table_is_reached() -> None:
     )  # fmt: skip
     wrong = Rows(
         doctor=[WRONG], doctor_spaces=[("fast", "fast", "hp", False)], unknown_files_may=[("hp", False, False)],
-        doctor_owners=[("o", "o", "hp", 1, "s.t", "r", "o", "o", "d", "d"), ("p",) * 2 + ("hp", 1, "s.t") + ("p",) * 5],
+        doctor_owners=[
+            ("o", "o", "hp", 1, 1, "s.t", "r", "o", "o", "d", "d"), ("p",) * 2 + ("hp", 1, 1, "s.t") + ("p",) * 5,
+        ],
         role_powers=[("p", "SUPERUSER")], lease_holder=[(1, "n", "local", "r", False, False)],
         doctor_obstacles=[(kind, "n", "d") for kind in ("read_only", "event_trigger", "index_function")],
         doctor_split=[("s", "o", 1)], unfinished_indexes=[("i", "t", "fast", 1, True)], replication=REPLICAS,
