@@ -249,6 +249,7 @@ def test_a_database_that_has_no_fast_storage_yet(tmp_path: Path, cluster: Cluste
     with cluster.session() as dba:
         dba.execute(sql.SQL("CREATE DATABASE {} TABLESPACE pg_default").format(sql.Identifier(name)))
     try:
+        cluster.wait_until_counted(name)
         with cluster.session(name) as dba:
             dba.execute(
                 "CREATE TABLE big AS SELECT g AS id, repeat('x', 500) AS pad FROM generate_series(1, 20000) AS g"

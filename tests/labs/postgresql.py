@@ -120,20 +120,21 @@ class Cluster:
         with self.session() as dba:
             made = sql.SQL("CREATE DATABASE {} TABLESPACE slow {}")
             dba.execute(made.format(sql.Identifier(name), strategy_of_copies(dba)))
-        if self.major < 15:
-            self._wait_until_counted(name)
+        self.wait_until_counted(name)
         try:
             yield name
         finally:
             with self.session() as dba:
                 dba.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
-    def _wait_until_counted(self, name: str) -> None:
+    def wait_until_counted(self, name: str) -> None:
         """Until the statistics know the database.
 
         Up to 14 they are read from a file that may be half a second old: a new database has no entry there, and when it
         appears its counters seem to have restarted.
         """
+        if self.major >= 15:
+            return
         with self.session(name):
             pass  # the first session of a database makes its entry
         counted = "SELECT 1 FROM pg_stat_database WHERE datname = %s AND stats_reset IS NOT NULL"

@@ -34,7 +34,7 @@ from agent.studies.prove.claims import (
 )
 from agent.studies.prove.moving import Rounds
 from agent.studies.prove.script import ProofRefused, Script, admit, admit_watching_login
-from agent.studies.prove.truth import try_truth
+from agent.studies.prove.truth import SETTLE_SECONDS, try_truth
 from connectors.kit.contract import Clock, HotplaceError, PrivilegeMissing
 from connectors.kit.proving import FILES, MOVES, Case, NotedStatement, Proof, ProofSession
 from connectors.model.moves import UnitKind
@@ -144,7 +144,7 @@ def try_counters(bench: Bench) -> None:
         return
     finally:
         session.close()  # with its end a session reports all of its counters
-    bench.clock.sleep(0.2)
+    bench.clock.sleep(SETTLE_SECONDS)
     interval = difference(before, connector.sample(), longest_seconds=LONGEST_SECONDS)
     bench.watch.sample()
     if not isinstance(interval, Interval):
