@@ -18,6 +18,7 @@ from agent.model.proposals import Proposal
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.watch import Watch
+from connectors.kit.contract import StatementFailed
 from connectors.model.moves import REJOIN, Border, Bundle, Locked, NoRoute, Route, Step, UnitKind
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
@@ -282,6 +283,15 @@ def state_after(dba: psycopg.Connection, change: str, step: Step) -> str | None:
         return None
     finally:
         dba.execute("ROLLBACK")
+
+
+@only_newest
+def test_a_statement_of_ours_is_no_function_of_users(connector: PostgresqlConnector) -> None:
+    """What a DO statement raises by itself is blamed on no event trigger and on no part of an index."""
+    step = Step(sql="DO $$ BEGIN RAISE EXCEPTION 'not as before'; END $$", purpose="split")
+    with connector.open_mover() as mover, pytest.raises(StatementFailed, match="not as before") as caught:
+        mover.execute(step)
+    assert "function" not in caught.value.advice
 
 
 @pytest.fixture
