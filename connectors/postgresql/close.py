@@ -174,7 +174,7 @@ def close(closing: OpenPartEnd) -> str:
             "ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM ({}) TO ({})",
             whole, part, _low(closing), border_value(plan),
         ),
-        *hot_part(plan, whole),
+        *hot_part(plan, whole, like=whole),
         text("ALTER TABLE {} DROP CONSTRAINT {}", part, _check(closing)),
     ]  # fmt: skip
     return block(statements, whole)

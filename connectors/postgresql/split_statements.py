@@ -102,7 +102,7 @@ def switch(plan: SplitPlan) -> str:
         *_column_settings(plan, whole),
         *_keys(plan, whole),
         *_give_sequences(plan, whole, cold),
-        *hot_part(plan, whole),
+        *hot_part(plan, whole, like=cold),
         *_row_security(plan, whole),
         *_grants(whole, "TABLE", plan.table.owner, plan.table.grants, granted=plan.table.granted),
         *_replica_identity(plan, whole),
@@ -266,8 +266,14 @@ def _give_sequences(plan: SplitPlan, to: sql.Composable, frm: sql.Composable) ->
             yield text("COMMENT ON SEQUENCE {} IS {}", new_name, sql.Literal(each.comment))
 
 
-def hot_part(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
-    """The empty part from the border on, with all its indexes in the plan's space."""
+def hot_part(plan: SplitPlan, whole: sql.Composable, *, like: sql.Composable) -> Iterator[str]:
+    """The empty part from the border on, with all its indexes in the plan's space.
+
+    Args:
+        plan: of the split.
+        whole: the partitioned table.
+        like: the table whose privileges the part has too, or a backup that reads part by part would fail.
+    """
     hot = own_name(plan, plan.names.hot)
     options = [*_options(plan.table.options), *(f"toast.{each}" for each in _options(plan.table.toast_options))]
     yield text("SET LOCAL default_tablespace = {}", sql.Literal(plan.space))  # of its indexes
@@ -278,8 +284,8 @@ def hot_part(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
     )  # fmt: skip
     yield "SET LOCAL default_tablespace = ''"
     yield text("ALTER TABLE {} OWNER TO {}", hot, sql.Identifier(plan.table.owner))
-    # Users reach its rows by the whole, whose policies nothing asks where a part is read.
     yield _without_defaults(hot, "TABLE", plan.table.owner)
+    yield _same_privileges(hot, like)
     yield from _column_settings(plan, hot)
 
 
@@ -337,6 +343,22 @@ def _without_defaults(on: sql.Composable, kind: str, owner: str) -> str:
         "FROM pg_class AS c, LATERAL (SELECT DISTINCT grantee FROM aclexplode(c.relacl)) AS p "
         "WHERE c.oid = {}::regclass), 'SELECT')",
         sql.SQL(kind), sql.SQL(kind), sql.Literal(owner), name_literal(on),
+    )  # fmt: skip
+
+
+def _same_privileges(on: sql.Composable, like: sql.Composable) -> str:
+    """Gives others what they have on another table as a whole; nothing where its policies say which rows they see.
+
+    Who reads a part is not subject to the policies of the whole. The server is asked for the grants, which a later one
+    would otherwise make other statements than those that a rule has signed.
+    """
+    return text(
+        "EXECUTE coalesce((SELECT string_agg(format('GRANT %s ON TABLE %s TO %s%s', p.privilege_type, {}, "
+        "CASE WHEN p.grantee = 0::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(p.grantee)) END, "
+        "CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END), '; ') "
+        "FROM pg_class AS c, LATERAL aclexplode(c.relacl) AS p "
+        "WHERE c.oid = {}::regclass AND NOT c.relrowsecurity AND p.grantee <> c.relowner), 'SELECT')",
+        name_literal(on), name_literal(like),
     )  # fmt: skip
 
 

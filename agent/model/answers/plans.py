@@ -234,7 +234,7 @@ class SpaceChange:
 
 @answer
 class UnitLeftBehind:
-    """What a drain leaves where it is. A space is empty where there is none of these."""
+    """What a drain leaves where it is: units, and what else keeps the space from being dropped, if that is seen."""
 
     unit: str
     """Its key; in words where it is no unit that could be moved, as the system catalog."""
