@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from agent.cli.units import BY_WORTH, SORTED_BY
 from agent.ledger.rows import MoveRow, ProposalRow, RequestKind
 from agent.model.states import UNDOABLE, MoveState, ProposalState
 from agent.planning.ranking import Ranking
+from connectors.model.moves import key_matcher
 from connectors.model.observation import I64
 
 TYPED_OF_DIGEST = 8  # characters that approve a proposal
@@ -132,7 +132,8 @@ class Listing:
 def listing_of(picture: ScreenPicture, view: View) -> Listing:
     """The rows of a picture as a view filters and sorts them."""
     ranking, sought = picture.ranking, view.sought
-    moves = [row for row in picture.moves if matches(row.move.key, sought)]
+    means = sought_matcher(sought)
+    moves = [row for row in picture.moves if means(row.move.key)]
     held = {number for number, request in picture.under_way.requests.items() if request.kind is RequestKind.PAUSE}
     return Listing(
         proposals=picture.proposals, moves=moves, ranking=ranking,
@@ -147,19 +148,19 @@ def _units(ranking: Ranking, sort: str, sought: str) -> I64:
         rows = np.argsort(-SORTED_BY[sort](ranking).astype(np.float64), kind="stable")
     if not sought:
         return rows
-    found = np.fromiter((matches(key, sought) for key in ranking.key), dtype=np.bool_, count=len(ranking))
+    found = np.fromiter(map(sought_matcher(sought), ranking.key), dtype=np.bool_, count=len(ranking))
     return rows[found[rows]]
 
 
-def matches(key: str, sought: str) -> bool:
-    """Whether a key holds what is sought, in whatever case; with * or ? as in file names.
+def sought_matcher(sought: str) -> Callable[[str], bool]:
+    """What tells whether a key holds what is sought, in whatever case; with * or ? it is the whole key.
 
-    >>> matches('"Shop"."Orders"', "shop"), matches("shop.orders", "*.o*s"), matches("shop.orders", "o?s")
-    (True, True, False)
+    >>> [sought_matcher(each)('"Shop"."Orders"') for each in ("shop", '*."o*s"', "o?d")]
+    [True, True, False]
     """
-    if "*" in sought or "?" in sought:
-        return fnmatch.fnmatch(key, sought)
-    return sought.casefold() in key.casefold()
+    folded = sought.casefold()
+    means = key_matcher(folded) if "*" in sought or "?" in sought else None
+    return lambda key: folded in key.casefold() if means is None else means(key.casefold())
 
 
 def press(view: View, key: str, listing: Listing, last_top: int = 0) -> tuple[View, Act | None]:

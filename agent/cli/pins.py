@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -22,6 +21,7 @@ from agent.planning.advice import PinReport, reports_from_document
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
+from connectors.model.moves import key_matcher
 from policies.model.settings import Pin
 
 WISHES = {pin.name.lower(): pin for pin in Pin if pin is not Pin.NONE}
@@ -154,7 +154,7 @@ def _warn_if_unknown(session: Session, pattern: str) -> None:
     from agent.planning.ranking import ranking_from_arrays
 
     ranking = ranking_from_arrays(stored[1])
-    if any(key == pattern or fnmatch.fnmatchcase(key, pattern) for key in ranking.key):
+    if any(map(key_matcher(pattern), ranking.key)):
         return
     similar = similar_keys(ranking.key, pattern)
     hint = f"; did you mean: {', '.join(similar)}" if similar else ""

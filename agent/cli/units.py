@@ -8,7 +8,6 @@ What ``explain`` shows of the heat inside a unit: where its reads go, over its b
 from __future__ import annotations
 
 import difflib
-import fnmatch
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -58,6 +57,7 @@ from connectors.model.formatting import (
     format_sessions,
     format_wait,
 )
+from connectors.model.moves import key_matcher
 from policies.evidence.borders import columns_to_read, wandering
 from policies.evidence.range_heat import Concentration, RangeHeat, UnitPart, concentrate
 from policies.model.plan import Verdict
@@ -469,8 +469,9 @@ def _verdict(code: str | None) -> Verdict | None:
 
 def _matching(ranking: Ranking, verdict: Verdict | None, like: str | None) -> Iterator[int]:
     rows = np.arange(len(ranking)) if verdict is None else np.flatnonzero(ranking.verdict == verdict)
+    means = None if like is None else key_matcher(like)
     for row in rows.tolist():
-        if like is None or fnmatch.fnmatchcase(ranking.key[row], like):
+        if means is None or means(ranking.key[row]):
             yield row
 
 

@@ -17,14 +17,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.model.proposals import StoredDataclass, in_words, purpose_of_template
 from agent.model.units_of_measure import format_when
 from connectors.kit.templates import StatementTemplate
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
-from connectors.model.moves import SPLIT, Locked
+from connectors.model.moves import SPLIT, Locked, key_matcher
 from connectors.model.new_space import makes_or_drops_space
 
 if TYPE_CHECKING:
@@ -296,8 +295,9 @@ def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
     if rule.template is not None and (why := rule.template.find_refusal(move.route, at)):
         return f"{move.what}: {why}"
     bundle = move.route.bundle
+    meant = [key_matcher(pattern) for pattern in rule.units]
     for key in (move.key, *bundle.unit_keys):
-        if not any(fnmatchcase(key, pattern) for pattern in rule.units):
+        if not any(means(key) for means in meant):
             return f"{key} matches none of {', '.join(rule.units)}"
     if move.route.locked not in rule.locks.allows:
         locked = "not known" if move.route.locked is None else move.route.locked.value

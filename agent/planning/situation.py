@@ -5,7 +5,6 @@ What waits for a decision: which questions people have asked, and which proposal
 
 from __future__ import annotations
 
-import fnmatch
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -27,7 +26,7 @@ from agent.planning.full_spaces import with_full_spaces
 from agent.sampling.experience import keys_that_gave_way
 from agent.sampling.picture import Picture
 from agent.sampling.prediction_errors import past_predictions
-from connectors.model.moves import find_container
+from connectors.model.moves import find_container, key_matcher
 from connectors.model.observation import F64, I8, I64, NO_WIDE, Catalog, Space, UnitTable
 from policies.evidence.capacity import room_bytes, with_growth, with_reserved
 from policies.evidence.prices import cool_down_left, copies_caused, may_return, owed_seconds, with_bounded_waits
@@ -297,13 +296,13 @@ def governing_pins(keys: Sequence[str], pins: Sequence[PinRule]) -> I64:
     column = np.full(len(keys), -1, dtype=np.int64)
     row_of = rows_of_keys(keys, {pin.pattern for pin in pins})
     for at, pin in enumerate(pins):
-        # A key first, a pattern only where there is no such key: a key may hold [ or *, and each pattern is a walk over
-        # all keys.
+        # A key first, a pattern only where there is no such key: a key may hold *, and each pattern is a walk over all.
         if pin.pattern in row_of:
             column[row_of[pin.pattern]] = at
             continue
+        means = key_matcher(pin.pattern)
         for row, key in enumerate(keys):
-            if fnmatch.fnmatchcase(key, pin.pattern):
+            if means(key):
                 column[row] = at
     return column
 

@@ -23,6 +23,8 @@ stands.
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
@@ -326,6 +328,20 @@ class Room:
 
     used_bytes: int
     free_bytes: int
+
+
+def key_matcher(pattern: str) -> Callable[[str], bool]:
+    """What tells whether a unit is meant by what a person wrote: by its key, or by one with ``*`` and ``?`` in it.
+
+    ``[`` stands for itself, since it is common in quoted names: taken for a set of characters, a rule for ``"a[1]"``
+    would not mean that table, but ``"a1"``.
+
+    >>> means = key_matcher('shop."a[1]"*')
+    >>> means('shop."a[1]"'), means('shop."a[1]_pkey"'), means('shop."a1"')
+    (True, False, False)
+    """
+    whole = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
+    return lambda key: key == pattern or whole(key) is not None
 
 
 def find_container(containers: Sequence[Container], name: str) -> Container | None:

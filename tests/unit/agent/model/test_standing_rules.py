@@ -25,6 +25,7 @@ _MOVE = a_move()
 MOVE = replace(_MOVE, route=replace(_MOVE.route, locked=Locked.BRIEFLY, lock_seconds=0.5))
 _BUNDLE = replace(MOVE.route.bundle, unit_keys=(MOVE.key, "hr.salaries"))
 WITH_ANOTHER = replace(MOVE, route=replace(MOVE.route, bundle=_BUNDLE))  # of another table, which moves with it
+LISTED = 'public."a[1]"'
 PROPOSAL = a_proposal(MOVE, wait_saved_low_per_hour=700.0)
 
 
@@ -42,6 +43,7 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"mode": "usage ssd"}, {}, "it is for the mode usage ssd"),
     ({"units": ("audit.*",)}, {}, "public.orders matches none of audit.*"),
     ({"units": ("PUBLIC.*",)}, {}, "matches none"),
+    ({"units": (LISTED,)}, locking(Locked.BRIEFLY, 'public."a1"'), 'public."a1" matches none'),
     ({"most_bytes": 64 * MIB - 1}, {}, "64.0 MiB would be moved"),
     ({"locks": LockClass.NONE}, {}, "it allows locks of the class none"),
     ({}, locking(Locked.WRITES), "is writes, it allows locks of the class brief"),
@@ -72,6 +74,13 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 def test_beyond_a_limit_it_is_not(limits: dict[str, Any], proposal: dict[str, Any], why: str) -> None:
     """One limit at a time; the reason names it."""
     assert why in find_refusal(replace(RULE, **limits), replace(PROPOSAL, **proposal), NOW)
+
+
+def test_a_key_means_its_unit_whatever_its_name_holds() -> None:
+    """Brackets are no set of characters."""
+    route = replace(MOVE.route, bundle=replace(MOVE.route.bundle, unit_keys=(LISTED, f"{LISTED}_pkey")))
+    move = replace(MOVE, key=LISTED, route=route)
+    assert find_refusal(replace(RULE, units=(LISTED, f"{LISTED}_p*")), replace(PROPOSAL, moves=(move,)), NOW) == ""
 
 
 def test_a_stall_is_a_limit_of_its_own() -> None:
