@@ -157,9 +157,13 @@ def _print_queries(out: Output, name: str) -> ExitCode:
 
 def _observations(files: list[Path], engine: str | None, sizes: Path | None, elapsed: str | None) -> list[Observation]:
     counters = _counters(files, engine, elapsed)
+    exports = [] if counters is not None else [path for path in files if is_export(path)]
+    if sizes is not None and (counters is not None or exports):
+        raise typer.BadParameter(
+            "is for reports: counters and exports have sizes of their own, or none", param_hint="--sizes"
+        )
     if counters is not None:
         return [counters]
-    exports = [path for path in files if is_export(path)]
     for path in exports:
         _refuse_other_tools(path)
     if exports and (len(exports) != 2 or len(files) != 2):

@@ -35,7 +35,8 @@ _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$", re.AS
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$", re.ASCII)
 _DOT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?$", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+$", re.ASCII)
-_LEFT_OPEN = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}$", re.ASCII)  # 1,234: thousands or a fraction
+_LEFT_OPEN = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}$", re.ASCII)  # 1,234 and 1.234: thousands or a fraction
+_WITHOUT_THOUSANDS = re.compile(r"[+-]?\d{4}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,17 +244,23 @@ def _number_style(path: str, titles: Sequence[str], cells: Sequence[Sequence[str
         UnusableFile: they are written in two ways, or none can be read in one way only.
     """
     seen: Counter[str] = Counter()
+    plain = False  # whether some number shows that a point is no sign between thousands
     open_at: tuple[int, str, str] | None = None
     for at, column in enumerate(cells):
         title = titles[at] if at < len(titles) else ""
         if _is_text(title) or not all(_is_number(cell) or _is_empty(cell) for cell in column):
             continue
         for line, cell in zip(lines, column, strict=True):
-            style = _style_of(cell.strip())
+            word = cell.strip()
+            style = _style_of(word)
             if style is not None:
                 seen[style] += 1
-            elif open_at is None and _LEFT_OPEN.match(cell.strip()):
-                open_at = line, title or f"column {at + 1}", cell.strip()
+            elif _LEFT_OPEN.match(word):
+                # Of two signs the comma: it is open even where a point is plain.
+                if open_at is None or ("," in word and "," not in open_at[2]):
+                    open_at = line, title or f"column {at + 1}", word
+            else:
+                plain = plain or "." in word or _WITHOUT_THOUSANDS.match(word) is not None
     if len(seen) == 2:
         raise UnusableFile(
             path,
@@ -262,12 +269,12 @@ def _number_style(path: str, titles: Sequence[str], cells: Sequence[Sequence[str
         )
     if seen:
         return next(iter(seen))
-    if open_at is None:
+    if open_at is None or (plain and "," not in open_at[2]):
         return PLAIN
     line, title, cell = open_at
     raise UnusableFile(
         path,
-        f"{title}: {cell} may be {cell.replace(',', '')} or {cell.replace(',', '.')}",
+        f"{title}: {cell} may be {re.sub('[.,]', '', cell)} or {cell.replace(',', '.')}",
         advice="Export numbers without thousands, with a decimal point.",
         line=line,
     )

@@ -62,6 +62,15 @@ def _unequal(before: AssessmentResult, after: AssessmentResult) -> str:
     first, second = before.observation, after.observation
     if (first.engine, first.database) != (second.engine, second.database):
         return f"they are of two databases, {first.database} and {second.database}"
+    if first.database_id and second.database_id and first.database_id != second.database_id:
+        return f"they are of two databases {first.database}, {first.database_id} and {second.database_id}"
+    if first.instance and second.instance and first.instance != second.instance:
+        return f"they are of two instances, {first.instance} and {second.instance}"
+    if first.marks is not None and second.marks is not None and second.marks[0] < first.marks[1]:
+        earlier, later = (f"{begin} to {end}" for begin, end in (first.marks, second.marks))
+        if second.marks[1] <= first.marks[0]:
+            return f"the second, of snapshots {later}, is the earlier one: name the one before first"
+        return f"they are of the same time in part, snapshots {earlier} and {later}"
     if before.withheld or after.withheld or isnan(before.measured_wait_per_hour + after.measured_wait_per_hour):
         return "waits were not measured in both"
     rates = [each.demand.database.transactions for each in (first, second)]

@@ -20,13 +20,17 @@ from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import MOUNTED, Engine, Inheritance, install_command
 
 POOLS = "data", "index", "xda", "col"
+# All that POOL_READ_TIME and DIRECT_READ_TIME time: pages of temporary table spaces have counters of their own.
+READS = (
+    *(f"pool{pool}preads" for pool in POOLS), *(f"pooltemp{pool}preads" for pool in POOLS), "directreadreqs",
+)  # fmt: skip
 TABLES = (
     CounterTable(
         title="MON_GET_TABLESPACE",
         of=Of.SPACE,
         needs=frozenset({"tbspname", "pooldatapreads", "poolindexpreads", "poolreadtime"}),
         name=(("tbspname",),),
-        reads=tuple(f"pool{pool}preads" for pool in POOLS),
+        reads=READS,
         ahead=tuple(f"poolasync{pool}reads" for pool in POOLS),
         read_ms=("poolreadtime", "directreadtime"),
         ahead_ms=("poolasyncreadtime",),
@@ -55,7 +59,7 @@ TABLES = (
         of=Of.DATABASE,
         needs=frozenset({"pooldatapreads", "poolindexpreads", "poolreadtime", "dbstatus"}),
         name=(("dbname",),),
-        reads=tuple(f"pool{pool}preads" for pool in POOLS),
+        reads=READS,
         ahead=tuple(f"poolasync{pool}reads" for pool in POOLS),
         read_ms=("poolreadtime", "directreadtime"),
         ahead_ms=("poolasyncreadtime",),

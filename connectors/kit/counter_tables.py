@@ -99,7 +99,8 @@ def _period(tables: Sequence[CounterTable], before: Snapshot | None, after: Snap
     for table in tables:
         if table.since_ms:
             ends = [
-                max((_number(row.get(table.since_ms)) for row in each.tables.get(table.title, ())), default=0.0)
+                max((_number(row.get(table.since_ms), table.since_ms, "the row", table, each)
+                     for row in each.tables.get(table.title, ())), default=0.0)
                 for each in (before, after) if each is not None
             ]  # fmt: skip
             seconds = (ends[-1] - (ends[0] if before is not None else 0.0)) * MILLISECONDS
@@ -143,10 +144,12 @@ def _by_name(table: CounterTable, snapshot: Snapshot) -> dict[str, _Counted]:
             next((str(row[each]) for each in choice if row.get(each) not in {None, ""}), "") for choice in table.name
         ]
         name = ".".join(part for part in parts if part)
-        reads = max(0.0, _sum(row, table.reads) - _sum(row, table.ahead))
+        values = {each: _number(row.get(each), each, name, table, snapshot) for each in _columns(table, row)}
+        reads = max(0.0, _sum(values, table.reads) - _sum(values, table.ahead))
         timed = any(column in row for column in table.read_ms)
-        seconds = max(0.0, _sum(row, table.read_ms) - _sum(row, table.ahead_ms)) * MILLISECONDS if timed else np.nan
-        sizes = [_number(row[column]) * unit for column, unit in table.sizes if row.get(column) is not None]
+        waited_ms = max(0.0, _sum(values, table.read_ms) - _sum(values, table.ahead_ms)) if timed else np.nan
+        seconds = waited_ms * MILLISECONDS
+        sizes = [values[column] * unit for column, unit in table.sizes if row.get(column) is not None]
         size = int(sizes[0]) if sizes and 0 <= sizes[0] < 2**62 else None
         space = str(row.get(table.space) or "") if table.space else ""
         if name in found:
@@ -158,12 +161,32 @@ def _by_name(table: CounterTable, snapshot: Snapshot) -> dict[str, _Counted]:
     return found
 
 
-def _sum(row: NamedRow, columns: Iterable[str]) -> float:
-    return sum(_number(row.get(column)) for column in columns)
+def _columns(table: CounterTable, row: NamedRow) -> list[str]:
+    """Those of numbers that a row has."""
+    wanted = (*table.reads, *table.ahead, *table.read_ms, *table.ahead_ms, *(column for column, _ in table.sizes))
+    return [column for column in wanted if column in row]
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and value == value else 0.0
+def _sum(values: Mapping[str, float], columns: Iterable[str]) -> float:
+    return sum(values.get(column, 0.0) for column in columns)
+
+
+def _number(value: object, column: str, name: str, table: CounterTable, snapshot: Snapshot) -> float:
+    """A counter, 0 where the cell is empty: a view has NULL where it does not count.
+
+    Raises:
+        UnusableFile: it is a text. Taken for 0, the row would have waits without reads.
+    """
+    if value is None or value != value:
+        return 0.0
+    try:
+        return float(value)  # type: ignore[arg-type]  # a text, where any cell of the column is none
+    except (TypeError, ValueError):
+        raise UnusableFile(
+            snapshot.path,
+            f"{column} of {name} in {table.title} is no number: {str(value)!r:.60}",
+            advice="Export numbers without thousands, with a decimal point; leave a cell empty that has none.",
+        ) from None
 
 
 def _make_observation(
@@ -184,8 +207,10 @@ def _make_observation(
         waits[elsewhere] = total if not names else 0.0
     units = list(rows)
     for at, row in enumerate(spaces if names else ()):
-        left = row.reads - sum(each.reads for each, place in rows if place == at)
-        units.append((_Counted(f"{REST} in {row.name}", row.name, max(0.0, left), np.nan, None), at))
+        there = [each for each, place in rows if place == at]
+        left = row.reads - sum(each.reads for each in there)
+        size = row.size if not there else None  # objects of these tables have none
+        units.append((_Counted(f"{REST} in {row.name}", row.name, max(0.0, left), np.nan, size), at))
     if not names and not timed:
         left = sum(row.reads for row in spaces or whole) - sum(each.reads for each in objects)
         units.append((_Counted(REST, "", max(0.0, left), np.nan, None), elsewhere))

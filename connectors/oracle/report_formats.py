@@ -27,7 +27,12 @@ LARGEST = 1e20  # that a server counts to: 64 bits; a larger figure is none
 _PLAIN = re.compile(r"-?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "mins": 60.0, "h": 3600.0}
-_FOREIGN = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+,\d{1,2}|\d{4,},\d+", re.ASCII)
+_FOREIGN = re.compile(
+    r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+,\d{1,2}|\d{4,},\d+"
+    # Apostrophes, blanks, and what is left of either in another code page.
+    r"|\d{1,3}(?:['\u2019\xa0\u202f\ufffd ]\d{3})+(?:[.,]\d*)?",
+    re.ASCII,
+)
 
 
 def number(text: str) -> float:
@@ -60,7 +65,7 @@ def seconds(text: str, usual: str) -> float:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a number is written as other languages do: ``1.234.567`` or ``60,12``."""
+    """Whether a number is written as other languages do: ``1.234.567``, ``60,12``, ``1'234`` or ``1 234``."""
     return _FOREIGN.fullmatch(text.strip()) is not None
 
 
@@ -261,6 +266,7 @@ TITLES = (
 _TITLE = re.compile(rf"^\s*({'|'.join(TITLES)})(?=\s{{2,}}|\s*$|\s+DB/Inst|\s+for DB|\s+\()", re.IGNORECASE)
 _RULER = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$|^\s*-+(?:\s+-+)+\s*$")
 _ALONE = re.compile(r"^(\s*)-{3,}\s*$")
+CONTAINER = "PDB Name"  # as HTML reports head the column
 PAGE_HEADINGS = frozenset({"OUTPUT", "COLUMN_VALUE"})  # of DBMS_WORKLOAD_REPOSITORY.AWR_REPORT_TEXT
 _PAGE_RULER = re.compile(r"-{40,}$")
 _MOST_HEADING_LINES = 8
@@ -372,6 +378,8 @@ def _fill(section: Section, body: Sequence[_Line], rulers: Sequence[int]) -> Non
         section.head = names_head + _headings(heading, spans)
         rows = [line.text for line in body[ruler + 1 : max(until, ruler + 1)]]
         section.rows += _pairs(rows, names, spans) if names else _rows(rows, spans)
+    if any(len(row) > len(section.head) for row in section.rows):
+        section.head.append(CONTAINER)
 
 
 def _heading_starts(body: Sequence[_Line], rulers: Sequence[int]) -> list[int]:
@@ -415,13 +423,20 @@ def _headings(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> list[st
 
 
 def _pairs(lines: Sequence[str], names: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> list[list[str]]:
-    """Rows of names on one line and figures on the next. A name that is left out is that of the row above."""
+    """Rows of names on one line and figures on the next. A name that is left out is that of the row above.
+
+    A line below may say the pluggable database; that is a cell more.
+    """
     rows: list[list[str]] = []
     held = [""] * len(names)
     fresh = False  # names have come since the last row
     for line in lines:
         words = line.split()
-        if not words or words[0] == "PDB:":
+        if not words:
+            continue
+        if words[0] == "PDB:":
+            if rows and not fresh and len(rows[-1]) == len(names) + len(spans):
+                rows[-1].append(" ".join(words[1:]))
             continue
         if sum(map(_is_value, words)) >= min(2, len(spans)):
             if fresh:
@@ -444,10 +459,14 @@ def _is_value(word: str) -> bool:
 def _rows(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> list[list[str]]:
     rows: list[list[str]] = []
     for line in lines:
-        if not line.strip() or _is_underline(line):
+        words = line.split()
+        if not words or _is_underline(line):
             continue
         row = _cut(line, spans)
-        if rows and not any(_is_value(cell.strip()) for cell in row[1:] if cell.strip()) and _continues(row, rows[-1]):
+        if words[0] == "PDB:":
+            if rows and len(rows[-1]) == len(spans):
+                rows[-1].append(" ".join(words[1:]))
+        elif rows and _continues(row, rows[-1]):
             rows[-1] = [(above.rstrip() + below.strip()) for above, below in zip(rows[-1], row, strict=True)]
         else:
             rows.append(row)
@@ -455,10 +474,10 @@ def _rows(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> list[list[s
 
 
 def _continues(row: Sequence[str], above: Sequence[str]) -> bool:
-    """Whether a row holds but the rest of names: its last columns, which are numbers everywhere, are empty."""
-    if len(row) < 2 or max(map(len, above)) >= LONGEST_NAME:
+    """Whether a row holds but the rest of names: no number, and nothing in its last columns, where numbers are."""
+    if len(row) < 2 or len(row) != len(above) or max(map(len, above)) >= LONGEST_NAME:
         return False
-    return not row[-1].strip() and not row[-2].strip()
+    return not any(_is_value(cell.strip()) for cell in row[1:] if cell.strip()) and not (row[-1] + row[-2]).strip()
 
 
 def _cut(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:

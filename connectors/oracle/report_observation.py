@@ -113,6 +113,10 @@ FEW_SEGMENTS = 10
 _WHEN = datetime(2000, 1, 1, tzinfo=UTC)  # a report's own times have no zone; only the length is used
 _KINDS = {"INDEX": UnitKind.INDEX, "TABLE": UnitKind.TABLE, "LOB": UnitKind.LOB}
 STATISTICS = ("requests", "blocks", "direct")
+_MORE_SEGMENTS = {
+    "Statspack": "collect Statspack at level 7: exec statspack.snap(i_snap_level => 7)",
+    "AWR": "collect with STATISTICS_LEVEL at TYPICAL",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +134,14 @@ class _Unit:
 class _Place:
     """A tablespace, with its I/O where the report counts that."""
 
-    name: str
+    name: str  # in the report
     io: TablespaceIo | None
+    container: str = ""  # of several that the report names
+
+    @property
+    def label(self) -> str:
+        """The name, behind that of the pluggable database where there are several."""
+        return f"{self.container}:{self.name}" if self.container else self.name
 
     @property
     def stays(self) -> bool:
@@ -194,10 +204,13 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
         most=np.divide(most, waited, out=np.ones(len(units)), where=waited > 0),
         notes=tuple(_notes(report, places, units, reads, doubt)),
         kinds=tuple(kinds),
-        space_reads={place.name: place.io.reads / report.seconds for place in places if place.io is not None},
+        space_reads={place.label: place.io.reads / report.seconds for place in places if place.io is not None},
         stays=stays,
         sections=_sections(report),
         logical_reads=report.logical_reads,
+        database_id=report.database_id,
+        instance=report.instance,
+        marks=report.snapshots,
     )
 
 
@@ -224,18 +237,25 @@ def _over_kinds(kinds: Sequence[WaitKind], column: str, count: int) -> F64:
 
 def _places_and_units(report: WorkloadReport, sizes: Sizes) -> tuple[list[_Place], list[_Unit]]:
     """Tablespaces, each segment in one of them, and what no list names."""
-    places = [_Place(name=io.name, io=io) for io in report.tablespaces if _is_read(io)]
-    row_of = {place.name: row for row, place in enumerate(places)}
+    several = len(report.containers) > 1
+    if several:
+        sizes = Sizes()
+    places = [
+        _Place(name=io.name, io=io, container=io.container if several else "")
+        for io in report.tablespaces if _is_read(io)
+    ]  # fmt: skip
+    row_of = {(place.container, place.name): row for row, place in enumerate(places)}
     names = sorted(row_of)
     segments: dict[int, list[Segment]] = {}
     for segment in dict.fromkeys(segment for top in report.lists.values() for segment in top.values):
-        name = _whole_name(segment.tablespace, row_of, names, may_be_cut=report.cuts_names)
+        container = segment.container if several else ""
+        name = _whole_name((container, segment.tablespace), row_of, names, may_be_cut=report.cuts_names)
         if name.upper().startswith(TEMPORARY):
             continue
-        if name not in row_of:
-            row_of[name] = len(places)
-            places.append(_Place(name=name, io=None))
-        segments.setdefault(row_of[name], []).append(segment)
+        if (container, name) not in row_of:
+            row_of[container, name] = len(places)
+            places.append(_Place(name=name, io=None, container=container))
+        segments.setdefault(row_of[container, name], []).append(segment)
     units: list[_Unit] = []
     seen: set[str] = set()
     for row, place in enumerate(places):
@@ -256,21 +276,26 @@ def _is_read(io: TablespaceIo) -> bool:
     return not io.name.upper().startswith(TEMPORARY) and io.reads > 0
 
 
-def _whole_name(name: str, known: Mapping[str, int], names: Sequence[str], *, may_be_cut: bool) -> str:
-    """The tablespace of that name; where a text report cut it, the only one that begins so."""
-    if name in known or not may_be_cut or len(name) < SHORTEST_CUT:
+def _whole_name(
+    place: tuple[str, str], known: Mapping[tuple[str, str], int], names: Sequence[tuple[str, str]], *, may_be_cut: bool
+) -> str:
+    """The tablespace of that container and name; where a text report cut it, the only one that begins so."""
+    container, name = place
+    if place in known or not may_be_cut or len(name) < SHORTEST_CUT:
         return name
-    first = bisect_left(names, name)
-    found = list(islice(takewhile(lambda each: each.startswith(name), islice(names, first, None)), 2))
-    return found[0] if len(found) == 1 else name
+    begin = islice(names, bisect_left(names, place), None)
+    found = list(islice(takewhile(lambda each: each[0] == container and each[1].startswith(name), begin), 2))
+    return found[0][1] if len(found) == 1 else name
 
 
 def _unit(segment: Segment, row: int, place: _Place, sizes: Sizes, seen: set[str]) -> _Unit:
     kind = _KINDS.get(segment.type.split()[0] if segment.type else "", UnitKind.TABLE)
     word = "" if kind is UnitKind.TABLE else kind.name
     key = key_of(segment.owner, segment.name, word=word, part_word="PARTITION", part=segment.part or None)
+    if place.container:
+        key = f"{place.container}:{key}"
     if key in seen:
-        key = f"{key} in {place.name}"
+        key = f"{key} in {place.label}"
     seen.add(key)
     return _Unit(key=key, kind=kind, space=row, segment=segment, bytes=sizes.segment(segment))
 
@@ -278,7 +303,7 @@ def _unit(segment: Segment, row: int, place: _Place, sizes: Sizes, seen: set[str
 def _rest(place: _Place, row: int, listed: Sequence[_Unit], sizes: Sizes) -> _Unit:
     whole = sizes.tablespace(place.name)
     return _Unit(
-        key=f"{REST} in {place.name}" if listed else f"tablespace {place.name}", kind=UnitKind.TABLE, space=row,
+        key=f"{REST} in {place.label}" if listed else f"tablespace {place.label}", kind=UnitKind.TABLE, space=row,
         segment=None, bytes=None if whole is None else max(1, whole - sum(unit.bytes or 0 for unit in listed)),
     )  # fmt: skip
 
@@ -488,7 +513,7 @@ def _catalog(places: Sequence[_Place], units: Sequence[_Unit], report: WorkloadR
     return Catalog(
         taken_at=_WHEN + timedelta(seconds=report.seconds),
         spaces=tuple(
-            Space(name=place.name, path="", used_bytes=held, free_bytes=None, capacity_bytes=None)
+            Space(name=place.label, path="", used_bytes=held, free_bytes=None, capacity_bytes=None)
             for place, held in zip(places, used, strict=True)
         ),
         units=UnitTable(
@@ -526,7 +551,7 @@ def _demand(
             active=report.db_time / report.seconds,
         ),
         spaces=SpaceFigures(
-            name=tuple(place.name for place in places),
+            name=tuple(place.label for place in places),
             reads=singles,
             read_seconds=singles * times,
             writes=np.array(
@@ -553,7 +578,7 @@ def _notes(
         yield doubt
     if not report.tablespaces:
         yield (
-            "the report counts no reads by tablespace (No data exists for this section, as is usual since 12.2): "
+            "the report counts no reads by tablespace, as is usual since 12.2: "
             "objects are ranked by the segment lists, and reads of one kind are taken to need the same time everywhere"
         )
     if any(io.single_seconds != io.single_seconds and io.read_seconds == io.read_seconds for io in report.tablespaces):
@@ -567,18 +592,20 @@ def _notes(
         yield "DB time is not in the report: what share of the sessions' time reads are is not known"
     if any(place.stays for place in places):
         yield "SYSTEM, SYSAUX and undo tablespaces are shown with their waits; no object of theirs is moved"
-    if any(unit.bytes is None for unit in units):
+    if len(report.containers) > 1:
+        yield (
+            f"the report is of {len(report.containers)} pluggable databases: their names stand before the colon; sizes "
+            "of units.sql, which are of one of them, are not used"
+        )
+    elif any(unit.bytes is None for unit in units):
         yield "sizes are not in reports: export units.sql (hotplace assess --print-queries oracle) as --sizes FILE"
 
 
 def _notes_of_segments(report: WorkloadReport, units: Sequence[_Unit], reads: Reads) -> Iterable[str]:
     """How many segments are named, what they are of the whole, and what the others can have."""
     if not report.lists:
-        yield (
-            "the report names no segments: only whole tablespaces can be told apart"
-            + ("; collect Statspack at level 7: exec statspack.snap(i_snap_level => 7)" if report.kind == "Statspack"
-               else "; collect with STATISTICS_LEVEL at TYPICAL")
-        )  # fmt: skip
+        more = f"; {_MORE_SEGMENTS[report.kind]}" if report.whole else ""
+        yield f"the report names no segments: only whole tablespaces can be told apart{more}"
         return
     calls = reads.calls.likely
     named = np.array([unit.segment is not None for unit in units], dtype=np.bool_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from connectors.kit.assessment import UnusableFile
 from connectors.oracle.report_formats import (
@@ -27,18 +28,22 @@ _STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
 _HTML = re.compile(r"<\s*(?:html|table|h1|!doctype)", re.IGNORECASE)
 _RELEASE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}(?:\.\d{1,6})?)(?![\d.])")
 _IDENTITY = re.compile(r"^[ \t]*(?:([\w$#.-]+)[ \t]+)?(\d{6,10})[ \t]+(\S+)", re.MULTILINE)
+_INSTANCE = re.compile(r"([\w$#.-]+)[ \t]+(\d{1,4})[ \t]+\d{1,2}-[^\s\d-]{3,12}-\d{2,4}[ \t]")  # its number, its start
+_SNAPSHOT = re.compile(r"^[ \t]*(?:Begin|End) Snap:[ \t]+(\d{1,15})(?!\d)", re.MULTILINE | re.IGNORECASE)
 _SEGMENT_LISTS = {
     "blocks": r"Segments by Physical Reads$",
     "requests": r"Segments by Physical Read Requests$",
     "direct": r"Segments by Direct Physical Reads$",
 }
 _EVENTS = r"Foreground Wait Events", r"Wait Events$", r"Top \d+ "
+_ACTIVITY = r"(Key |Other )?Instance Activity Stats"
 _STATISTICS = {  # of Instance Activity Stats, by the words that the answers here use
     "physical reads": "blocks",
     "physical read io requests": "requests",
     "physical reads direct": "direct",
     "physical reads direct temporary tablespace": "direct temporary",
 }
+_CONTAINER = r"PDB( Name)?$|(Pluggable Database|Container)( Name)?$"
 _END = re.compile(r"End\s+of\s+Report", re.IGNORECASE)
 _END_CHARACTERS = 2000  # of the file, within which its end says so
 _HEADER_CHARACTERS = 12000  # in which the first page is
@@ -63,12 +68,14 @@ class TablespaceIo:
     singles: float  # calls for one block, since 11.2.0.4
     single_seconds: float  # each of those, on average
     writes: float
+    container: str = ""  # pluggable database, "" where the report names none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """A segment that some list names."""
 
+    container: str = ""  # as above
     owner: str
     tablespace: str
     name: str
@@ -112,6 +119,16 @@ class WorkloadReport:
     cuts_names: bool = False  # whether the form cuts names that are too wide for their column
     events_title: str = ""
     notes: tuple[str, ...] = ()
+    database_id: str = ""  # of the database that the report is of, "" where it does not say; and so on
+    instance: str = ""
+    snapshots: tuple[int, int] | None = None  # first and last
+    whole: bool = True  # False: the file was cut
+
+    @property
+    def containers(self) -> frozenset[str]:
+        """Pluggable databases that its tables name; their owners and tablespaces may have the same names."""
+        segments = (segment for top in self.lists.values() for segment in top.values)
+        return frozenset(each.container for each in (*self.tablespaces, *segments) if each.container)
 
 
 def is_report(text: str) -> bool:
@@ -142,7 +159,7 @@ def parse_report(path: str, text: str) -> WorkloadReport:
     html = _HTML.search(begin) is not None
     sections = html_sections(text) if html else text_sections(text)
     flat = _flat(sections) if html else text
-    _insist_on_plain_numbers(path, flat if not html else text)
+    _insist_on_plain_numbers(path, text, sections)
     elapsed = _minutes(flat, r"Elapsed")
     if not elapsed > 0:
         raise UnusableFile(
@@ -158,15 +175,17 @@ def parse_report(path: str, text: str) -> WorkloadReport:
         )  # fmt: skip
     whole_file = _END.search(text[-_END_CHARACTERS:]) is not None
     tablespaces = _tablespaces(path, sections, elapsed)
-    events, whole, events_title = _events(sections)
+    events, whole, events_title, unread = _events(path, sections)
     lists = _lists(sections)
     _insist_on_reads(path, text, sections, [*tablespaces, *events, *lists], whole_file=whole_file)
     release = _RELEASE.search(flat[:_HEADER_CHARACTERS])
+    identity, instance = (form.search(flat[:_HEADER_CHARACTERS]) for form in (_IDENTITY, _INSTANCE))
+    ends = [int(each) for each in _SNAPSHOT.findall(flat[:_HEADER_CHARACTERS])][:2]
     return WorkloadReport(
         kind="AWR" if _AWR.search(begin) else "Statspack",
         form="HTML" if html else "text",
         release=release[1] if release else "unknown",
-        database=_database(flat),
+        database=(identity[1] or identity[3]) if identity else "database",
         seconds=elapsed,
         db_time=_minutes(flat, r"DB\s+time"),
         transactions=_per_second(flat, r"Transactions"),
@@ -179,7 +198,11 @@ def parse_report(path: str, text: str) -> WorkloadReport:
         totals=_totals(sections, lists),
         cuts_names=not html,
         events_title=events_title,
-        notes=tuple(_notes_on_cut_sections(sections, whole_file=whole_file)),
+        notes=(*unread, *_notes_on_cut_sections(sections, whole_file=whole_file)),
+        database_id=identity[2] if identity else "",
+        instance=instance[1] if instance else "",
+        snapshots=(ends[0], ends[1]) if len(ends) == 2 else None,
+        whole=whole_file,
     )
 
 
@@ -194,14 +217,20 @@ def _line_of(text: str, word: str) -> int:
     return text.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
-def _insist_on_plain_numbers(path: str, text: str) -> None:
-    found = re.search(r"Elapsed:(?:\s|<[^<>]*>|&nbsp;)*([\d.,]+)", text, re.IGNORECASE)
-    if found is not None and is_foreign(found[1]):
+def _insist_on_plain_numbers(path: str, text: str, sections: Sequence[Section]) -> None:
+    """Refuse numbers of another language, by the time between the snapshots and by the tables that are read."""
+    elapsed = re.search(r"Elapsed:(?:\s|<[^<>]*>|&nbsp;)*([\d.,]+)", text, re.IGNORECASE)
+    first = [] if elapsed is None else [(elapsed[1], text.count("\n", 0, elapsed.start()) + 1)]
+    read = [*IO_SECTIONS, *_EVENTS, *_SEGMENT_LISTS.values(), _ACTIVITY]
+    tables = (section for pattern in read for section in named(sections, pattern))
+    cells = ((cell, section.line) for section in tables for row in section.rows for cell in row[1:])
+    foreign = next((each for each in chain(first, cells) if is_foreign(each[0])), None)
+    if foreign is not None:
         raise UnusableFile(
             path,
-            f"numbers are written in another language's form: {found[1]!r}",
+            f"numbers are written in another language's form: {foreign[0]!r}",
             advice="Make the report again under NLS_LANG=AMERICAN_AMERICA.",
-            line=text.count("\n", 0, found.start()) + 1,
+            line=foreign[1],
         )
 
 
@@ -221,11 +250,6 @@ def _block_bytes(text: str) -> float:
     return value if 512 <= value <= 65536 else 8192.0
 
 
-def _database(text: str) -> str:
-    found = _IDENTITY.search(text[:_HEADER_CHARACTERS])
-    return (found[1] or found[3]) if found else "database"
-
-
 # -- sections --------------------------------------------------------------------------------------------------------
 
 
@@ -237,18 +261,23 @@ def _tablespaces(path: str, sections: Sequence[Section], elapsed: float) -> tupl
     """Rows of the first section that has any; () where none has, as in most reports since 12.2."""
     for pattern in IO_SECTIONS:
         found = named(sections, pattern)
-        cut = next((section for section in found if not section.whole), None)
-        if cut is not None:
-            raise UnusableFile(
-                path,
-                f"the file was cut within {cut.title}: no End of Report",
-                advice="Give the whole report.",
-                line=cut.line,
-            )
+        _insist_on_whole(path, found)
         rows = [io for section in found for io in _tablespace_rows(section, elapsed)]
         if rows:
             return _merge(rows)
     return ()
+
+
+def _insist_on_whole(path: str, sections: Iterable[Section]) -> None:
+    """Refuse a file that breaks off in one of these: what is left of it is no sum."""
+    cut = next((section for section in sections if not section.whole), None)
+    if cut is not None:
+        raise UnusableFile(
+            path,
+            f"the file was cut within {cut.title}: no End of Report",
+            advice="Give the whole report.",
+            line=cut.line,
+        )
 
 
 def _insist_on_reads(
@@ -285,10 +314,10 @@ def _tablespace_rows(section: Section, elapsed: float) -> Iterable[TablespaceIo]
     name = section.column(r"name$", r"Tablespace")
     reads, rate = section.column(r"Reads$", r"Rds$"), section.column(r"Av (Reads|Rds)/s")
     average = section.column(r"Av Rd ?\(")
-    blocks, writes = section.column(r"Av Blks"), section.column(r"Writes$")
+    blocks, writes, container = section.column(r"Av Blks"), section.column(r"Writes$"), section.column(_CONTAINER)
     single_rate, single = section.column(r"1-bk Rds"), section.column(r"Av 1-bk")
     for row in section.rows:
-        words = cells(row, name, reads, rate, average, blocks, single_rate, single, writes)
+        words = cells(row, name, reads, rate, average, blocks, single_rate, single, writes, container)
         calls = number(words[1])
         if calls != calls:  # overflown: its rate may still be there
             calls = number(words[2]) * elapsed
@@ -302,6 +331,7 @@ def _tablespace_rows(section: Section, elapsed: float) -> Iterable[TablespaceIo]
             singles=number(words[5]) * elapsed,
             single_seconds=seconds(words[6], "ms"),
             writes=number(words[7]),
+            container=words[8],
         )
 
 
@@ -311,9 +341,9 @@ def _is_heading(word: str) -> bool:
 
 def _merge(rows: Sequence[TablespaceIo]) -> tuple[TablespaceIo, ...]:
     """Rows of the same tablespace (its files) as one; times are weighed by calls, NaN where none is known."""
-    by_name: dict[str, list[TablespaceIo]] = {}
+    by_name: dict[tuple[str, str], list[TablespaceIo]] = {}
     for row in rows:
-        by_name.setdefault(row.name, []).append(row)
+        by_name.setdefault((row.container, row.name), []).append(row)
     return tuple(same[0] if len(same) == 1 else _sum(same) for same in by_name.values())
 
 
@@ -340,19 +370,30 @@ def _mean(pairs: Iterable[tuple[float, float]]) -> float:
     return sum(value * each for value, each in known) / weight if weight else UNKNOWN
 
 
-def _events(sections: Sequence[Section]) -> tuple[dict[str, Waits], bool, str]:
-    """Waits of sessions by event from the fullest list, whether that is more than the first page's, and its title."""
+def _events(path: str, sections: Sequence[Section]) -> tuple[dict[str, Waits], bool, str, list[str]]:
+    """Waits of sessions by event from the fullest list, whether that is more than the first page's, its title, notes.
+
+    Raises:
+        UnusableFile: the file breaks off in that list.
+    """
     for pattern in _EVENTS:
         found: dict[str, Waits] = {}
+        unread: list[str] = []
         for section in named(sections, pattern):
             for name, waits in _event_rows(section):
-                found.setdefault(name, waits)
+                if waits is None:
+                    unread.append(name)
+                else:
+                    found.setdefault(name, waits)
         if found:
-            return found, pattern != _EVENTS[-1], named(sections, pattern)[0].title
-    return {}, False, ""
+            _insist_on_whole(path, named(sections, pattern))
+            notes = [f"the figures of {', '.join(unread)} are not printed (####): they count as none"] if unread else []
+            return found, pattern != _EVENTS[-1], named(sections, pattern)[0].title, notes
+    return {}, False, "", []
 
 
-def _event_rows(section: Section) -> Iterable[tuple[str, Waits]]:
+def _event_rows(section: Section) -> Iterable[tuple[str, Waits | None]]:
+    """Each event; None where its figures were too wide for their columns."""
     name = section.column(r"Event", r"name$")
     count = section.column(r"Waits$")
     total, mean = section.column(r"(Total )?(Wait )?Time"), section.column(r"(wait )?Av")
@@ -366,8 +407,12 @@ def _event_rows(section: Section) -> Iterable[tuple[str, Waits]]:
             spent = finer
         elif spent < FEW_SECONDS and finer > 0:  # printed as whole seconds: the mean is finer
             spent = min(max(finer, spent - ROUNDED), spent + ROUNDED)
+        if waits != waits and average > 0:
+            waits = spent / average
         if words[0] and waits == waits and spent == spent:
             yield words[0], Waits(count=waits, seconds=spent)
+        elif words[0] and "#" in words[1] + words[2]:
+            yield words[0], None
 
 
 def _lists(sections: Sequence[Section]) -> dict[str, TopList]:
@@ -398,10 +443,13 @@ def _segment_rows(section: Section) -> Iterable[tuple[Segment, float]]:
     owner, space = section.column(r"Owner"), section.column(r"Tablespace")
     name, part, kind = section.column(r"Object Name"), section.column(r"Subobject"), section.column(r"Obj\.?( |$)")
     value = section.column(r"(Physical|Direct|Phys|Read|Unoptimized|Reads?).*", r".*Reads|.*Requests")
+    container = section.column(_CONTAINER)
     for row in section.rows:
-        words = cells(row, owner, space, name, part, kind, value)
+        words = cells(row, owner, space, name, part, kind, value, container)
         if words[0] and words[1] and words[2]:
-            segment = Segment(owner=words[0], tablespace=words[1], name=words[2], part=words[3], type=words[4])
+            segment = Segment(
+                container=words[6], owner=words[0], tablespace=words[1], name=words[2], part=words[3], type=words[4]
+            )
             yield segment, number(words[5])
 
 
@@ -409,7 +457,7 @@ def _totals(sections: Sequence[Section], lists: Mapping[str, TopList]) -> dict[s
     """Reads of the instance by statistic, as the lists print them, else from its activity; the unknown are absent."""
     found = {
         statistic: value
-        for section in named(sections, r"(Key |Other )?Instance Activity Stats")
+        for section in named(sections, _ACTIVITY)
         for name, value in _statistic_rows(section)
         if (statistic := _STATISTICS.get(name.lower())) is not None and value == value
     }

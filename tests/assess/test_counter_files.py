@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.terminal.errors import ExitCode
 from tests.cli.site import run_here
 
 FILES = "Database Name,Logical Name,sample_ms,num_of_reads,io_stall_read_ms,size_on_disk_bytes\n"
@@ -46,6 +47,25 @@ def answered(*arguments: str) -> dict[str, Any]:
 def waits(found: dict[str, Any], column: str = "wait_per_hour_seconds") -> dict[str, float]:
     """A figure of each object."""
     return {unit["unit"]: unit[column] for unit in found["units"]}
+
+
+def test_a_counter_that_is_no_number_is_named(here: Path) -> None:
+    """Taken for 0 it would be waits without reads: of one text in a column all are."""
+    (here / "operations.csv").write_text(OPERATIONS + "dbo,ORDERS,PK,12'345,500\ndbo,ITEMS,PK,10,50\n")
+    done = run_here("assess", "operations.csv", "--elapsed", "1h")
+    assert done.code == ExitCode.USAGE
+    assert "pageiolatchwaitcount of dbo.ORDERS.PK" in done.err
+    assert '"12\'345"' in done.err
+
+
+def test_files_have_the_sizes_that_the_view_says(here: Path) -> None:
+    """So there is a curve; sizes of another file are refused and not left unread."""
+    (here / "files.csv").write_text(FILES + "SHOP,SHOP_1,3600000,10100,90000,1048576\n")
+    found = answered("files.csv")
+    assert [unit["bytes"] for unit in found["units"]] == [1048576]
+    done = run_here("assess", "files.csv", "--sizes", "none.csv")
+    assert done.code == ExitCode.USAGE
+    assert "--sizes" in done.err
 
 
 def test_latch_waits_of_sql_server_are_measured(here: Path) -> None:
@@ -90,6 +110,18 @@ def test_tables_of_db2_share_the_wait_of_their_space(here: Path) -> None:
     assert waits(found) == pytest.approx({"SHOP.ORDERS": 30, "SHOP.ITEMS": 5, "(all else) in TS": 5})
     assert set(waits(found, "wait_low_per_hour_seconds").values()) == {0.0}
     assert waits(found, "wait_high_per_hour_seconds") == pytest.approx(dict.fromkeys(waits(found), 40))
+
+
+def test_times_of_db2_are_divided_by_all_reads_that_they_time(here: Path) -> None:
+    """Pages of temporary table spaces have counters of their own, and direct reads are requests."""
+    (here / "s.csv").write_text(
+        TABLESPACES.rstrip() + ",POOL_TEMP_DATA_P_READS,DIRECT_READ_REQS,DIRECT_READ_TIME\n"
+        "TS,1000,0,0,5000,0,0,0,0\nTEMPSPACE1,0,0,0,10000,0,2000,0,0\nLOBS,100,0,0,500,0,0,900,4500\n"
+    )
+    found = answered("s.csv", "--elapsed", "1000s")
+    reads = {each["space"]: each["reads_per_second"] for each in found["spaces"][:3]}
+    assert reads == pytest.approx({"TS": 1, "TEMPSPACE1": 2, "LOBS": 1})
+    assert {round(each["read_seconds"], 6) for each in found["spaces"][:3]} == {0.005}
 
 
 def test_reads_from_a_cache_are_no_measured_storage(here: Path) -> None:

@@ -70,6 +70,7 @@ def test_each_tool_is_read_to_the_same_rows(tool: str) -> None:
     ("text", "words"),
     [
         ("name;reads;seconds\nORDERS;1,234;5\n", "x.csv, line 2: reads: 1,234 may be 1234 or 1.234"),
+        ("name;reads;seconds\nITEMS;950;7\nORDERS;12.345;98.765\n", "line 3: reads: 12.345 may be 12345 or 12.345"),
         (
             "name;reads;seconds\nA;1,234,567;5\nB;5;0,25\n",
             "written both with commas between thousands and with a decimal",
@@ -86,6 +87,13 @@ def test_what_is_left_open_is_refused(text: str, words: str) -> None:
         rows_of("x.csv", text, COLUMNS)
     assert words in str(refused.value)
     assert refused.value.advice
+
+
+def test_three_decimals_are_read_where_others_show_that_a_point_is_one() -> None:
+    """By a number of four digits without a sign between them, or a fraction of other than three digits."""
+    for other in ("4321", "0.25"):
+        rows = rows_of("x.csv", f"name;reads;seconds\nORDERS;{other};12.345\n", COLUMNS)
+        assert rows == [("ORDERS", float(other), 12.345)]
 
 
 def test_a_header_alone_is_no_row() -> None:

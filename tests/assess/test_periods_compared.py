@@ -16,7 +16,7 @@ from tests.cli.site import run_here
 BEFORE = replace(TOLD, transactions=10.0, logical=50_000.0, segments=[])
 # Twice the work in the same time, on storage that is ten times as fast.
 AFTER = replace(
-    BEFORE, transactions=20.0, logical=100_000.0,
+    BEFORE, snapshot=110, transactions=20.0, logical=100_000.0,
     events=[("db file sequential read", 2_600_000, 1_460.0), ("db file scattered read", 2_000, 2.0)],
     spaces=[Space(name="DATA", reads=2_000_000, read_ms=0.7), Space(name="IDX", reads=600_000, read_ms=0.1)],
 )  # fmt: skip
@@ -40,6 +40,10 @@ def test_equal_work_is_compared_by_transaction(layout: str) -> None:
     ("after", "words"),
     [
         (replace(AFTER, database="OTHER"), "of two databases, PROD and OTHER"),
+        (replace(AFTER, database_id=1234567891), "of two databases PROD, 1234567890 and 1234567891"),
+        (replace(AFTER, instance="prod2"), "of two instances, prod and prod2"),
+        (replace(AFTER, snapshot=100), "of the same time in part, snapshots 100 to 101 and 100 to 101"),
+        (replace(AFTER, snapshot=90), "the second, of snapshots 90 to 91, is the earlier one"),
         (replace(AFTER, logical=400_000.0), "a transaction reads 400% of the blocks"),
         (replace(AFTER, logical=None), "logical reads are not counted"),
         (replace(AFTER, transactions=0.0), "transactions are not counted"),

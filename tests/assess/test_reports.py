@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import string
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -104,6 +105,7 @@ def test_garbage_is_refused(text: str) -> None:
         (lambda _: "Lorem ipsum\n", "no Statspack or AWR report", 1),
         (lambda text: text.replace("60.00 (mins)", "60,00 (mins)"), "another language", 11),
         (lambda text: text[: text.index("USERS")], "was cut within Tablespace IO Stats: no End of Report", 0),
+        (lambda text: text[: text.index("db file scattered")], "was cut within Foreground Wait Events", 0),
         (lambda text: text[: text.index("Tablespace IO")], "was cut: it has 18 lines and no End of Report", 18),
         (
             lambda text: text[: text.index("Tablespace IO")] + "End of Report\n",
@@ -116,6 +118,8 @@ def test_garbage_is_refused(text: str) -> None:
 def test_an_unusable_report_says_why(change: object, words: str, line: int) -> None:
     """Not a report, truncated, another language, without its sections: each in words, with file and line."""
     told = Told(seconds=3600, spaces=[Space(name="USERS", reads=1000, read_ms=5.0)], db_time=7200)
+    if "Foreground" in words:
+        told = replace(told, events=[("db file sequential read", 1_000_000, 5.0), ("db file scattered read", 9, 1.0)])
     assert callable(change)
     with pytest.raises(UnusableFile, match=words) as refused:
         parse_report("dir/r.txt", change(write(told, "awr11")))
@@ -137,6 +141,49 @@ def test_overflown_cells_are_unknown() -> None:
     (found,) = parse_report("r", text).tablespaces
     assert found.reads == pytest.approx(36_000)
     assert math.isnan(found.read_seconds)
+
+
+@pytest.mark.parametrize("between", ["'", "\u2019", " ", "\xa0", "\ufffd"])
+@pytest.mark.parametrize("layout", ["awr11", "awr19", "html19"])
+def test_other_signs_between_thousands_are_refused(layout: str, between: str) -> None:
+    """Also where the time between the snapshots has none: what is not read as a number is no 0."""
+    told = Told(
+        seconds=3600, spaces=[], counted=False, segments=[], events=[("db file sequential read", 1_234_567, 5.0)]
+    )
+    text = write(told, layout)
+    assert "1,234,567" in text
+    with pytest.raises(UnusableFile, match=f"another language's form: .1{between}?"):
+        parse_report("r", text.replace("1,234,567", f"1{between}234{between}567"))
+
+
+def test_an_event_whose_number_was_too_wide_keeps_its_time() -> None:
+    """The number follows from the mean; where that is not there either, the event is named."""
+    told = Told(
+        seconds=3600, spaces=[Space(name="USERS", reads=1000, read_ms=5.0)],
+        events=[("db file sequential read", 1_000_000, 5000.0), ("db file scattered read", 1000, 42.0)],
+    )  # fmt: skip
+    text = write(told, "html19")
+    cells = "1,000,000</td><td class='awrc'>5,000</td>"
+    assert cells in text
+    wide = parse_report("r", text.replace(cells, cells.replace("1,000,000", "####")))
+    assert wide.events == parse_report("r", text).events
+    lost = parse_report("r", text.replace(cells, cells.replace("1,000,000", "####").replace("5,000", "####")))
+    assert list(lost.events) == ["db file scattered read"]
+    assert any("db file sequential read are not printed" in note for note in lost.notes)
+
+
+@pytest.mark.parametrize("layout", ["awr19", "html19"])
+def test_tables_of_two_containers_are_two(layout: str) -> None:
+    """Of one owner, name and tablespace; of a single container none is named."""
+    one = Listed(owner="APP", space="USERS", name="ORDERS", blocks=600, calls=500)
+    two = replace(one, container="PDB2", blocks=400, calls=300)
+    told = Told(
+        seconds=3600, spaces=[], counted=False, segments=[one, two],
+        events=[("db file sequential read", 800, 8.0)], all_calls=1000, all_blocks=1200,
+    )  # fmt: skip
+    keys = observe_report("r", write(told, layout)).catalog.units.key
+    assert {"PDB1:APP.ORDERS", "PDB2:APP.ORDERS"} <= set(keys)
+    assert "APP.ORDERS" in observe_report("r", write(replace(told, segments=[one]), layout)).catalog.units.key
 
 
 def test_a_wrapped_name_is_one_name() -> None:

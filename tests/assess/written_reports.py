@@ -44,6 +44,7 @@ class Listed:
     part: str = ""
     type: str = "TABLE"
     direct: int = 0
+    container: str = "PDB1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,9 @@ class Told:
     transactions: float = 0.0
     logical: float | None = None  # blocks a second
     database: str = "PROD"
+    database_id: int = 1234567890
+    instance: str = "prod"
+    snapshot: int = 100  # the first
     release: str = "11.2.0.4.0"
     top_only: bool = False  # of the events only the first page's
     by_file: bool = field(default=False)  # files of a tablespace instead of tablespaces
@@ -91,12 +95,12 @@ def _first_page(told: Told, layout: str) -> str:
 
 DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
 ------------ ----------- ------------ -------- --------------- ----------- ---
-{told.database:<12} {1234567890:>11} {told.database.lower():<12} {1:>8} 01-Jan-20 00:00 {told.release:<11} NO
+{told.database:<12} {told.database_id:>11} {told.instance:<12} {1:>8} 01-Jan-20 00:00 {told.release:<11} NO
 
               Snap Id      Snap Time      Sessions Curs/Sess
             --------- ------------------- -------- ---------
-Begin Snap:       100 01-Jan-20 10:00:00        50       2.0
-  End Snap:       101 01-Jan-20 11:00:00        52       2.1
+Begin Snap:       {told.snapshot} 01-Jan-20 10:00:00        50       2.0
+  End Snap:       {told.snapshot + 1} 01-Jan-20 11:00:00        52       2.1
    Elapsed:{told.seconds / 60:>20,.2f} (mins){db_time}
 
 Load Profile              Per Second    Per Transaction
@@ -265,7 +269,7 @@ def _two_lines(upper: str, lower: str, listed: _List) -> list[str]:
             f"{s.name:<20.20} {s.part:<10.10} {s.type:<5.5} {number:>10} {number:>10} "
             f"{_fit(value, 12)} {_percent(value, listed.total)}"
         )
-        rows.append("   PDB: PDB1")
+        rows.append(f"   PDB: {s.container}")
     return [*head, *rows]
 
 
@@ -277,7 +281,8 @@ def _percent(value: int, total: int) -> str:
 
 
 def _html(told: Told, layout: str) -> str:
-    snaps = [["Begin Snap:", "100", "01-Jan-20 10:00:00", "50"], ["End Snap:", "101", "01-Jan-20 11:00:00", "52"]]
+    first, last = str(told.snapshot), str(told.snapshot + 1)
+    snaps = [["Begin Snap:", first, "01-Jan-20 10:00:00", "50"], ["End Snap:", last, "01-Jan-20 11:00:00", "52"]]
     snaps.append(["Elapsed:", "", f"{told.seconds / 60:,.2f} (mins)", ""])
     if told.db_time is not None:
         snaps.append(["DB Time:", "", f"{told.db_time / 60:,.2f} (mins)", ""])
@@ -285,7 +290,10 @@ def _html(told: Told, layout: str) -> str:
     logical = [] if told.logical is None else [["Logical read (blocks):", f"{told.logical:,.1f}"]]
     body = [
         "<h1 class='awr'>WORKLOAD REPOSITORY report for</h1>",
-        _table(identity, [[told.database, "1234567890", "x", "1", "01-Jan-20 00:00", told.release, "NO"]]),
+        _table(
+            identity,
+            [[told.database, str(told.database_id), told.instance, "1", "01-Jan-20 00:00", told.release, "NO"]],
+        ),
         _table(["", "Snap Id", "Snap Time", "Sessions"], snaps),
         "<h3>Load Profile</h3>",
         _table(["", "Per Second"], [*logical, ["Transactions:", f"{told.transactions:,.1f}"]]),
@@ -307,10 +315,19 @@ def _html(told: Told, layout: str) -> str:
             f"<li>Captured Segments account for {_captured(listed)} of Total</li></ul>"
         )
         rows = [
-            [s.owner, s.space, s.name, s.part, s.type, f"{value:,}", _percent(value, listed.total).strip()]
+            [s.owner, s.space, s.name, s.part, s.type, f"{value:,}", _percent(value, listed.total).strip(), s.container]
             for s, value in listed.rows
         ]
-        head = ["Owner", "Tablespace Name", "Object Name", "Subobject Name", "Obj. Type", listed.heading, "%Total"]
+        head = [
+            "Owner",
+            "Tablespace Name",
+            "Object Name",
+            "Subobject Name",
+            "Obj. Type",
+            listed.heading,
+            "%Total",
+            "PDB Name",
+        ]
         body += [f"<h3>Segments by {listed.statistic}</h3>", notes, _table(head, rows)]
     return (
         "<html><head><title>AWR</title><style>h3 {}</style></head><body>"
