@@ -126,9 +126,12 @@ def _quantity(text: str) -> int:
 
 def _seconds(text: str) -> float:
     try:
-        return parse_seconds(text)
+        found = parse_seconds(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--elapsed") from error
+    if found <= 0:
+        raise typer.BadParameter(f"{text!r} is no time between two exports", param_hint="--elapsed")
+    return found
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -400,7 +403,8 @@ def _print_offer(out: Output, offer: OfferAssessed | None, kind: str, offered: i
     if offer is None:
         out.line("what it would bring is not known: the files have no sizes; see --sizes")
         return
-    low = format_sessions(max(0.0, offer.wait_saved_low_per_hour_seconds))
+    out.line(f"usable {format_bytes(offer.usable_bytes)}: a plan keeps the rest free as head-room, the curve has none")
+    low = format_sessions(offer.wait_saved_low_per_hour_seconds)
     high = format_sessions(offer.wait_saved_high_per_hour_seconds)
     saves = format_wait(offer.wait_saved_per_hour_seconds)
     out.line(f"saves {saves}, between {low} and {high}, at today's latencies")

@@ -76,7 +76,10 @@ class Offer:
     """What so many bytes of fast storage would bring, at today's latencies."""
 
     size_bytes: int
+    usable_bytes: int  # without the head-room that a plan keeps free
     plan: Plan
+    low_per_hour: float
+    high_per_hour: float
 
     @property
     def saves_per_hour(self) -> float:

@@ -32,7 +32,7 @@ from agent.studies.exported_tables import columns_of
 from connectors.kit.assessment import CLOCK, SAY_WHEN, Export, FromFiles, Observation, UnusableFile, WaitKind
 from connectors.kit.registry import find_engine
 from connectors.model.formatting import format_seconds
-from connectors.model.observation import F64, Bools, Signal, Space
+from connectors.model.observation import F64, I64, Bools, Signal, Space, UnitTable
 from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import LARGEST_FACTOR, calibrate, empty_devices, observe, observe_spaces
 from policies.evidence.prices import HOUR, Prices, ceiling_ratio, with_bounded_waits
@@ -68,6 +68,9 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
     if isinstance(demand, Gap):
         raise UnusableFile(after.path, demand.sentence, advice="Export both without a restart or rebuild in between.")
     units = found.catalog.units
+    anew = () if isinstance(interval, Gap) else _named(units, interval.physical_id[interval.restarted])
+    if anew:
+        said = (*said, f"counters of {', '.join(anew)} began anew between the two: what they read is not known, not 0")
     return Observation(
         engine=engine,
         database=found.database,
@@ -77,8 +80,15 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
         size_known=np.ones(len(units), dtype=np.bool_),
         least=np.ones(len(units)),
         most=np.ones(len(units)),
-        notes=(*found.notes, *said),
+        notes=(*found.notes, *said, UNBOUNDED),
     )
+
+
+def _named(units: UnitTable, physical_ids: I64) -> list[str]:
+    """Some units by their keys, a few of many; those that the catalog does not have are left out."""
+    rows = units.rows_of(physical_ids)
+    keys = [units.key[row] for row in rows[rows >= 0].tolist()]
+    return keys if len(keys) <= MOST_NAMED else [*keys[:MOST_NAMED], f"{len(keys) - MOST_NAMED} more"]
 
 
 def _in_time(before: Export, after: Export, elapsed: float | None) -> tuple[Export, Export, tuple[str, ...]]:
@@ -145,6 +155,8 @@ def _misfit(queries: Mapping[str, str], before: Export, after: Export, error: Ex
 
 
 PRESENT = "present"
+MOST_NAMED = 10
+UNBOUNDED = "waits of objects are divided as a plan divides them; exports set no bounds to that, so none are shown"
 SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # of an export whose period alone is said
 LONGEST_TIME = 26  # characters: SQL Server has seven places behind the second, Python six
 CLOCKS_AGREE = 1.1  # a clock and a person, at most this much apart
@@ -199,9 +211,34 @@ def assess(
         units=_units(observation, wait, saves, inf if isnan(measured) else measured),
         sizing=None if sized is None else sizing(sized, settings),
         sized_ratio=float(wait[known].sum() / wait.sum()) if wait.sum() > 0 else 0.0,
-        offer=None if sized is None or offered is None else Offer(size_bytes=offered, plan=make_plan(sized, settings)),
+        offer=None
+        if sized is None or offered is None
+        else _offer_of(offered, sized, wait[known], observation, settings),
     )
     return _without_broken(found, broken(found))
+
+
+def _offer_of(offered: int, sized: Situation, wait: F64, observation: Observation, settings: PolicySettings) -> Offer:
+    """What the offered bytes bring, between nothing and all that the moved units may have waited.
+
+    Args:
+        offered: bytes, head-room included.
+        sized: the units whose size is known.
+        wait: of each of them, seconds an hour.
+        observation: with the bounds of that.
+        settings: head-room and certainty.
+    """
+    plan = make_plan(sized, settings)
+    moved = [row for move in plan.moves for row in move.rows]
+    most = float((wait * observation.most[observation.size_known])[moved].sum())
+    measured = observation.demand.database.read_wait * HOUR
+    return Offer(
+        size_bytes=offered, usable_bytes=int(offered * (1 - settings.head_room_ratio)), plan=plan,
+        low_per_hour=min(max(0.0, plan.wait_saved_low_per_hour), plan.wait_saved_per_hour),
+        high_per_hour=max(
+            plan.wait_saved_per_hour, min(plan.wait_saved_high_per_hour, most, inf if isnan(measured) else measured)
+        ),
+    )  # fmt: skip
 
 
 def _without_broken(found: AssessmentResult, broken: tuple[Broken, ...]) -> AssessmentResult:
@@ -504,9 +541,10 @@ def _offer(offer: Offer) -> answers.OfferAssessed:
     plan = offer.plan
     return answers.OfferAssessed(
         bytes=offer.size_bytes,
+        usable_bytes=offer.usable_bytes,
         wait_saved_per_hour_seconds=plan.wait_saved_per_hour,
-        wait_saved_low_per_hour_seconds=plan.wait_saved_low_per_hour,
-        wait_saved_high_per_hour_seconds=plan.wait_saved_high_per_hour,
+        wait_saved_low_per_hour_seconds=offer.low_per_hour,
+        wait_saved_high_per_hour_seconds=offer.high_per_hour,
         units=tuple(
             answers.UnitOffered(
                 unit=move.key, bytes=move.size_bytes, wait_saved_per_hour_seconds=move.wait_saved_per_hour

@@ -164,7 +164,7 @@ def parse_report(path: str, text: str) -> WorkloadReport:
     if not elapsed > 0:
         raise UnusableFile(
             path,
-            "the time between its snapshots is missing (Elapsed)",
+            f"the time between its snapshots is {'0' if elapsed == 0 else 'missing'} (Elapsed)",
             advice="Give the whole file, from its first page on.",
             line=_line_of(text, "Elapsed"),
         )
@@ -219,7 +219,7 @@ def _line_of(text: str, word: str) -> int:
 
 def _insist_on_plain_numbers(path: str, text: str, sections: Sequence[Section]) -> None:
     """Refuse numbers of another language, by the time between the snapshots and by the tables that are read."""
-    elapsed = re.search(r"Elapsed:(?:\s|<[^<>]*>|&nbsp;)*([\d.,]+)", text, re.IGNORECASE)
+    elapsed = re.search(r"Elapsed:(?:\s|<[^<>]*>|&nbsp;|&#160;)*([\d.,]+)", text, re.IGNORECASE)
     first = [] if elapsed is None else [(elapsed[1], text.count("\n", 0, elapsed.start()) + 1)]
     read = [*IO_SECTIONS, *_EVENTS, *_SEGMENT_LISTS.values(), _ACTIVITY]
     tables = (section for pattern in read for section in named(sections, pattern))

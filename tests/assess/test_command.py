@@ -55,6 +55,7 @@ def test_sizes_and_an_offer(folder: Path) -> None:
     assert done.code == 0
     assert "# whole" in done.out or "knee" in done.out
     assert "APP.ORDERS: 80.0 MiB, saves" in done.out
+    assert "usable 85.8 MiB" in done.out
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,11 @@ def test_sizes_and_an_offer(folder: Path) -> None:
         ("x.txt", "", "x.txt, line 1: is empty"),
         ("x.txt", "STATSPACK report for\n", "x.txt: the time between its snapshots is missing"),
         ("x.json", "{", "x.json: is one export"),
+        (
+            "x.htm",
+            "<html><h1>WORKLOAD REPOSITORY report for</h1>Elapsed:&#160;60,02 (mins)",
+            "another language's form: '60,02'",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(folder: Path, name: str, text: str, words: str) -> None:

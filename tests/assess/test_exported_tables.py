@@ -16,6 +16,8 @@ from agent.studies.assessment_files import read_export
 from agent.studies.exported_tables import columns_of, rows_of
 from connectors.kit.assessment import Export, FromFiles, Readings, UnusableFile
 from connectors.kit.registry import engine_names, find_engine
+from connectors.model.observation import Catalog
+from tests.unit.policies.situations import NOON, Site, Unit, demand, sample
 
 QUERY = "SELECT t.name, t.object_id, count(*) AS reads, sum(x.seconds) AS seconds FROM t WHERE a IN (SELECT b FROM c)"
 COLUMNS = ("name", "object_id", "reads", "seconds")
@@ -195,3 +197,22 @@ def test_a_result_of_too_few_columns_is_named() -> None:
     export = Export(path="before", taken_at=datetime(2026, 3, 1, tzinfo=UTC), results={"units": [(1,)]})
     with pytest.raises(UnusableFile, match="before: the result of units has 1 columns, and its query 2"):
         observe_exports("postgresql", hand, export, Export(path="after", taken_at=None, results={}), 60)
+
+
+def test_a_unit_whose_counters_began_anew_is_named() -> None:
+    """An index that was rebuilt between two exports: what it read is not known, and it was the hottest, perhaps."""
+    units = Site().situation([Unit(key="hot", size=10), Unit(key="warm", size=10)])
+    catalog = Catalog(taken_at=NOON, spaces=units.spaces, units=units.units)
+    samples = sample(0, {1000: 500, 1001: 5}), sample(3600, {1000: 20, 1001: 3605}, wall=3600)
+
+    def readings(before: Export, after: Export) -> Readings:
+        return Readings(
+            database="app", version="1", catalog=catalog, before=samples[0], after=samples[1],
+            classify=lambda interval, _: demand(interval.seconds, {1001: interval.deltas["reads"][-1] / 3600}),
+        )  # fmt: skip
+
+    hand = FromFiles(queries=HAND.queries, read=readings)
+    exports = [Export(path=name, taken_at=None, results={}) for name in ("before", "after")]
+    found = observe_exports("postgresql", hand, exports[0], exports[1], 3600)
+    assert any("counters of hot began anew" in note for note in found.notes)
+    assert not any("warm" in note for note in found.notes)

@@ -266,6 +266,7 @@ class OfferAssessed:
     """What the fast storage would bring that is offered, at today's latencies."""
 
     bytes: int
+    usable_bytes: int  # without the head-room that a plan keeps free; sizes of the curve are without it
     wait_saved_per_hour_seconds: float
     wait_saved_low_per_hour_seconds: float
     wait_saved_high_per_hour_seconds: float
