@@ -127,8 +127,8 @@ class WorkloadReport:
     @property
     def containers(self) -> frozenset[str]:
         """Pluggable databases that its tables name; their owners and tablespaces may have the same names."""
-        segments = (segment for top in self.lists.values() for segment in top.values)
-        return frozenset(each.container for each in (*self.tablespaces, *segments) if each.container)
+        of_segments = {segment.container for top in self.lists.values() for segment in top.values}
+        return frozenset({each.container for each in self.tablespaces} | of_segments) - {""}
 
 
 def is_report(text: str) -> bool:
