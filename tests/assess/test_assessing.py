@@ -86,10 +86,11 @@ def test_an_offer_saves_no_more_than_its_objects_may_have_waited() -> None:
     found = assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=100 * MIB)
     assert found.offer is not None
     assert found.offer.usable_bytes == 90 * MIB
-    assert [move.key for move in found.offer.plan.moves] == ["APP.ORDERS"]
-    (orders,) = (unit for unit in found.units if unit.key == "APP.ORDERS")
+    moved = {move.key for move in found.offer.plan.moves}
+    assert "APP.ORDERS" in moved
     assert 0 <= found.offer.low_per_hour <= found.offer.saves_per_hour <= found.offer.high_per_hour
-    assert found.offer.high_per_hour <= orders.high_per_hour * 1.0001
+    most = sum(unit.high_per_hour for unit in found.units if unit.key in moved)
+    assert found.offer.high_per_hour <= most * 1.0001
 
 
 def test_quick_storage_gains_nothing() -> None:
