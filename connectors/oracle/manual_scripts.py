@@ -50,19 +50,26 @@ def _one_call(facts: Facts, to_space: str, lock_seconds: int) -> str:
 
 
 def _chain(facts: Facts, to_space: str) -> list[str]:
-    """What 11.2 has: by primary key; by ROWID for a table without one, with options_flag => 2."""
+    """What 11.2 has: by primary key; by ROWID for a table without one.
+
+    The interim table has the NOT NULL constraints already, and copying them ends with ORA-01442, which has to be
+    ignored. The view of errors says, before the tables are swapped, whether there were others.
+    """
     interim = f"HP${facts.lead.object_id}"
     own, both = f"{_text(facts.table_owner)}, {_text(facts.table)}", _names(facts, interim)
     lobs = "".join(f" LOB ({quote(lob.column)}) STORE AS (TABLESPACE {quote(to_space)})" for lob in facts.lobs)
-    copy = f"COPY_TABLE_DEPENDENTS({both}, copy_indexes => DBMS_REDEFINITION.CONS_ORIG_PARAMS, num_errors => errors)"
+    how = "copy_indexes => DBMS_REDEFINITION.CONS_ORIG_PARAMS, ignore_errors => TRUE, num_errors => errors"
+    copy = f"COPY_TABLE_DEPENDENTS({both}, {how})"
     source, made = quote(facts.table_owner, facts.table), quote(facts.table_owner, interim)
     return [
         f"BEGIN DBMS_REDEFINITION.CAN_REDEF_TABLE({own}); END",
+        "without a primary key (ORA-12089): this and START_REDEF_TABLE with options_flag => 2",
         " ".join(
             ("CREATE TABLE", made, "TABLESPACE", quote(to_space) + lobs, "AS SELECT * FROM", source, "WHERE 1 = 0")
         ),
         f"BEGIN DBMS_REDEFINITION.START_REDEF_TABLE({both}); END",
         f"DECLARE errors PLS_INTEGER; BEGIN DBMS_REDEFINITION.{copy}; END",
+        "SELECT OBJECT_NAME, DDL_TXT FROM SYS.DBA_REDEFINITION_ERRORS, of which only NOT NULL may be there",
         f"BEGIN DBMS_REDEFINITION.SYNC_INTERIM_TABLE({both}); END",
         f"BEGIN DBMS_REDEFINITION.FINISH_REDEF_TABLE({both}); END",
         f"SELECT (SELECT COUNT(*) FROM {source}) - (SELECT COUNT(*) FROM {made}) FROM DUAL",  # noqa: S608  # quoted
@@ -119,7 +126,7 @@ def by_hand(facts: Facts | None, bundle: Bundle, border: Border, to_space: str, 
             f"SELECT COUNT(*) FROM {table} WHERE {column} >= {value_of(border.value)}",  # noqa: S608  # quoted names
             comment("reads and writes go on; the table is locked for a moment at the begin and at the end, where it"),
             comment(
-                "waits for transactions that use it; unique indexes without the column become global, others local;"
+                "waits for transactions that use it; indexes that begin with other columns become global, others local;"
             ),
             comment("the only way back is a redefinition:"),
             f"ALTER TABLE {table} MODIFY PARTITION BY RANGE ({column}) ({parts}) ONLINE UPDATE INDEXES",

@@ -305,17 +305,18 @@ def _lines(text: str) -> list[_Line]:
 def _without_page_headings(lines: Sequence[_Line]) -> list[_Line]:
     """The lines without what SQL*Plus prints on each page above a report that is one column of a query.
 
-    That is the name of the column, OUTPUT, over dashes from the left margin as wide as the line, and a blank line
-    before it. The rows of one table go on below, so nothing may be left of it.
+    That is the name of the column, OUTPUT, over dashes from the left margin as wide as the line, or over none, and a
+    blank line before it. The rows of one table go on below, so nothing may be left of it.
     """
     found: list[_Line] = []
     at = 0
     while at < len(lines):
         under = lines[at + 1].text if at + 1 < len(lines) else ""
-        if lines[at].text.strip().upper() in PAGE_HEADINGS and _PAGE_RULER.match(under):
+        heads = lines[at].text.strip().upper() in PAGE_HEADINGS
+        if heads and (_PAGE_RULER.match(under) or (found and not found[-1].text)):
             if found and not found[-1].text:
                 found.pop()
-            at += 2
+            at += 2 if _PAGE_RULER.match(under) else 1
         else:
             found.append(lines[at])
             at += 1
@@ -440,7 +441,7 @@ def _pairs(lines: Sequence[str], names: Sequence[tuple[int, int]], spans: Sequen
             continue
         if sum(map(_is_value, words)) >= min(2, len(spans)):
             if fresh:
-                rows.append([*held, *(words if len(words) == len(spans) else _cut(line, spans))])
+                rows.append([*held, *_figures(line, words, spans)])
             fresh = False
             continue
         found = _cut(line, names)
@@ -450,6 +451,13 @@ def _pairs(lines: Sequence[str], names: Sequence[tuple[int, int]], spans: Sequen
             held = [new or old for new, old in zip(found, held, strict=True)]
         fresh = True
     return rows
+
+
+def _figures(line: str, words: Sequence[str], spans: Sequence[tuple[int, int]]) -> Sequence[str]:
+    """Cells by the ruler, where each number has one of its own; else by words: a name of several bytes shifts them."""
+    found = _cut(line, spans)
+    shifted = sum(map(_is_value, found)) != sum(map(_is_value, words))
+    return words if shifted and len(words) == len(spans) else found
 
 
 def _is_value(word: str) -> bool:

@@ -24,6 +24,7 @@ MINUTE = 60.0
 FEW_SECONDS, ROUNDED = 10.0, 0.5  # of a time that is printed in whole seconds
 LONGEST_SECONDS = 100 * 365.25 * 86400.0
 _AWR = re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?report|AWR\s+Report\s+for\s+DB", re.IGNORECASE)
+_BEGIN = re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?report\s+for|STATSPACK\s+report\s+for", re.IGNORECASE)
 _STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
 _HTML = re.compile(r"<\s*(?:html|table|h1|!doctype)", re.IGNORECASE)
 _RELEASE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}(?:\.\d{1,6})?)(?![\d.])")
@@ -156,6 +157,7 @@ def parse_report(path: str, text: str) -> WorkloadReport:
             advice="Make one with awrrpt.sql or spreport.sql; `hotplace assess --print-queries oracle` needs neither.",
             line=1,
         )
+    _insist_on_one(path, text)
     html = _HTML.search(begin) is not None
     sections = html_sections(text) if html else text_sections(text)
     flat = _flat(sections) if html else text
@@ -204,6 +206,15 @@ def parse_report(path: str, text: str) -> WorkloadReport:
         snapshots=(ends[0], ends[1]) if len(ends) == 2 else None,
         whole=whole_file,
     )
+
+
+def _insist_on_one(path: str, text: str) -> None:
+    """Refuse a file with two reports: tables of one would be taken for those of the other."""
+    end = _END.search(text)
+    second = None if end is None else _BEGIN.search(text, end.end())
+    if second is not None:
+        line = text.count("\n", 0, second.start()) + 1
+        raise UnusableFile(path, "a second report begins here", advice="Give each report as a file.", line=line)
 
 
 def _flat(sections: Iterable[Section]) -> str:

@@ -23,7 +23,7 @@ from connectors.sqlserver.definition import data_spaces
 from connectors.sqlserver.guards import NOTHING, SINCE, Rights, read_log_room, read_rights
 from connectors.sqlserver.keys import Name, quote
 from connectors.sqlserver.move_methods import PREFIX
-from connectors.sqlserver.sessions import NEWEST, ReadSession
+from connectors.sqlserver.sessions import NEWEST, YEARS, ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.sqlserver.statements import PROFILES, profile_facts, statement_facts
 
@@ -36,7 +36,6 @@ OLDEST, NEWEST_TRIED = 11, 17
 AZURE_DATABASE, MANAGED_INSTANCE = 5, 8  # EngineEdition
 POOL_EXTENSION_SINCE = 12  # 2014
 QUERY_STORE_SINCE = 14  # counts read operations since then
-YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
 # What rights give away, as remedies say it.
 STATE_GIVES = "what every session of the server does, its statements included, and its files and counters"

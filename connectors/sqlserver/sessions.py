@@ -178,6 +178,7 @@ def cannot_connect(seen: Diagnosis, where: str) -> CannotConnect | DriverMissing
     return kind(f"cannot connect to {where}: {seen.words}", advice=advice, native_code=seen.code)
 
 
+YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 NEWEST = 99  # Managed Instance and Azure SQL Database report version 12 and are newer than any
 _GATED = re.compile(
     r"^(?P<indent> *)(?P<select>SELECT )?(?P<now>.+?) AS (?P<name>\w+)(?P<comma>,?) --@(?P<since>\d+) (?P<before>.+)$"
@@ -200,6 +201,13 @@ def query(name: str, major: int = NEWEST) -> str:
     return "\n".join(lines).strip()
 
 
+def printed_query(name: str) -> str:
+    """The same for a person: of the newest release, with what each earlier one needs as a comment in its line."""
+    text = (files("connectors.sqlserver") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    lines = [_with_earlier(line) for line in text.splitlines() if not line.startswith("--")]
+    return "\n".join(lines).strip()
+
+
 @cache
 def query_names() -> frozenset[str]:
     """Every query there is."""
@@ -213,6 +221,15 @@ def _for_version(line: str, major: int) -> str:
         return line
     chosen = gate["now"] if major >= int(gate["since"]) else gate["before"]
     return f"{gate['indent']}{gate['select'] or ''}{chosen} AS {gate['name']}{gate['comma']}"
+
+
+def _with_earlier(line: str) -> str:
+    gate = _GATED.match(line)
+    return (
+        line
+        if gate is None
+        else f"{_for_version(line, NEWEST)} -- before {YEARS[int(gate['since'])]}: {gate['before']}"
+    )
 
 
 class RunningStatement:

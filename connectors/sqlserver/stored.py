@@ -12,7 +12,7 @@ from connectors.sqlserver import demand
 from connectors.sqlserver.catalog import read_catalog
 from connectors.sqlserver.ddl import ONLINE_EDITIONS
 from connectors.sqlserver.sampler import DmvSampler
-from connectors.sqlserver.sessions import ReadSession, Row, query
+from connectors.sqlserver.sessions import ReadSession, Row, printed_query
 
 QUERIES = "identify", "clock", "sample", "files", "server", "counters", "maintenance", "units", "spaces", "volumes"
 KIB = 1024
@@ -20,8 +20,8 @@ READ_AHEAD_KIB = {True: 512, False: 128}  # as in ``connector``
 
 
 def queries() -> Mapping[str, str]:
-    """Every query as the connector sends it to the newest release."""
-    return {name: query(name) for name in QUERIES}
+    """Every query as the connector sends it to the newest release, with what earlier ones need."""
+    return {name: printed_query(name) for name in QUERIES}
 
 
 class StoredSession(ReadSession):

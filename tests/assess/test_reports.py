@@ -186,6 +186,37 @@ def test_tables_of_two_containers_are_two(layout: str) -> None:
     assert "APP.ORDERS" in observe_report("r", write(replace(told, segments=[one]), layout)).catalog.units.key
 
 
+def test_a_name_of_two_words_is_one_name() -> None:
+    """Cells are cut by the ruler where each number then has its own, although there are as many words as columns."""
+    told = Told(
+        seconds=3600, spaces=[], counted=False, events=[("db file sequential read", 800, 8.0)],
+        segments=[Listed(owner="APP", space="USERS", name="My Orders", blocks=600, calls=500)],
+    )  # fmt: skip
+    tops = parse_report("r", write(told, "awr19")).lists
+    assert {(each.name, each.part) for top in tops.values() for each in top.values} == {("My Orders", "")}
+
+
+def test_a_page_heading_without_a_ruler_is_no_name() -> None:
+    """OUTPUT behind a blank line, between the names of a segment and its figures."""
+    told = Told(
+        seconds=3600, spaces=[], counted=False, events=[("db file sequential read", 800, 8.0)],
+        segments=[Listed(owner="APP", space="USERS", name="LINES", blocks=600, calls=500)],
+    )  # fmt: skip
+    text = write(told, "awr19").replace("\nLINES ", "\n\nOUTPUT\nLINES ")
+    tops = parse_report("r", text).lists
+    assert {(each.owner, each.name) for top in tops.values() for each in top.values} == {("APP", "LINES")}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_reports_in_one_file_are_refused(layout: str) -> None:
+    """With the line at which the second begins: its segments would get waits of the first."""
+    told = Told(seconds=3600, spaces=[Space(name="USERS", reads=1000, read_ms=5.0)])
+    text = write(told, layout)
+    parse_report("r", text)
+    with pytest.raises(UnusableFile, match=f"r, line {text.count(chr(10)) + 1}.*: a second report begins here"):
+        parse_report("r", text + write(replace(told, database="OTHER"), layout).lstrip())
+
+
 def test_a_wrapped_name_is_one_name() -> None:
     """SQL*Plus breaks a tablespace name that is too long for its column."""
     name = "A" * 30 + "_AND_MORE"

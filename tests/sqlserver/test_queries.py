@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from connectors.sqlserver.sessions import NEWEST, query, query_names
+from connectors.sqlserver.stored import QUERIES, queries
 from tests.over import over
 
 ROOT = Path(__file__).parents[2]
@@ -138,6 +139,15 @@ def test_gated_columns_are_replaced_before_their_version(major: int, expected: s
     line = next(line for line in query("indexes", major).splitlines() if "optimize_for_sequential_key" in line)
     assert expected in line
     assert "--@" not in query("indexes", major)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_printed_query_says_what_earlier_releases_need(name: str) -> None:
+    """By the comments in its lines a person writes the query of 2012, and that of the newest release runs as it is."""
+    printed = queries()[name]
+    by_comments = re.sub(r"(?m)^( *(?:SELECT )?).+? AS (\w+,?) -- before \d{4}: (.+)$", r"\1\3 AS \2", printed)
+    assert by_comments == query(name, 11)
+    assert re.sub(r" -- before .*", "", printed) == query(name)
 
 
 @over("name", sorted(query_names() - PROCEDURES))
