@@ -523,13 +523,14 @@ def print_what_would_run(session: Session, row: ProposalRow, conflicts: Sequence
 
 def _what_happens_next(session: Session, database: DatabaseConfig, row: ProposalRow) -> str:
     """Who will carry it out, and when."""
-    hands = len(row.proposal.by_hand)
+    left = would_run(session.ledger.moves.as_they_are(proposal_id=row.id))
+    hands = sum(move.by_hand for move in left)
     by_hand = hands and (
-        f"a person carries {'it out' if hands == len(row.proposal.moves) else f'out {hands} of its moves'}: "
+        f"a person carries {'it out' if hands == len(left) else f'out {hands} of its moves'}: "
         f"hotplace show {row.id} --sql prints the file; the catalog is looked at until "
         f"{format_when(row.proposal.expires_at)}"
     )
-    if by_hand and hands == len(row.proposal.moves):
+    if by_hand and hands == len(left):
         alive = daemon_of(session.ledger, database, session.clock.now()).alive
         return by_hand if alive else f"{by_hand}, by a daemon that runs: hotplace run"
     sent = _when_it_is_sent(session, database)

@@ -16,6 +16,7 @@ from agent.ledger.rows import PinRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import PinnedUnits, PinRemoved, PinSet, PinShown, PinsListed, PinWithState
+from agent.model.states import TO_BEGIN
 from agent.model.units_of_measure import format_when
 from agent.planning.advice import PinReport, reports_from_document
 from agent.terminal.columns import Column
@@ -75,8 +76,20 @@ def _pin(session: Session, unit: str, wish: str, reason: str, until: str | None)
     end = None if until is None else end_of(until, session.clock, "--until")
     row = session.ledger.pins.pin(session.database.name, unit, WISHES[wish], who=actor().who, reason=reason, until=end)
     _warn_if_unknown(session, unit)
+    _name_approved(session, unit)
     session.out.line(f"{unit} is pinned: {wish}{f', until {format_when(end)}' if end else ''}; the next plan obeys")
     session.out.document(PinSet(database=session.database.name, pin=_pin_shown(row)))
+
+
+def _name_approved(session: Session, pattern: str) -> None:
+    """Name moves that are approved already: what contradicts the pin is skipped, in its turn."""
+    means = key_matcher(pattern)
+    for row in session.ledger.moves.rows(database=session.database.name, states=TO_BEGIN):
+        if row.approved and any(map(means, row.move.route.bundle.unit_keys)):
+            session.out.note(
+                f"move {row.id} ({row.move.what} to {row.move.to_space}) is approved; where the pin forbids it, "
+                "it is skipped"
+            )
 
 
 def _unpin(session: Session, unit: str, reason: str) -> None:

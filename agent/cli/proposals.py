@@ -42,7 +42,7 @@ from agent.terminal.wording import (
     question,
     short_digest,
 )
-from connectors.model.formatting import format_bytes, format_sessions
+from connectors.model.formatting import comment, format_bytes, format_sessions
 
 COLUMNS = (
     Column("id", number=True), Column("digest", leaves=2), Column("state"), Column("for", leaves=4),
@@ -51,6 +51,8 @@ COLUMNS = (
 )  # fmt: skip
 
 NO_PROPOSAL = {True: "no proposal", False: "no open proposal; --past shows the others"}
+
+SENT = "Sent by hotplace itself once it is approved, and shown to be read only:"
 
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
 
@@ -112,10 +114,11 @@ def show(
     moves = session.ledger.moves.as_they_are(proposal_id=number)
     if sql and not session.out.as_json:
         left = [move.move for move in moves if move.state not in WITHDRAWN]
-        scripts = [move_sql(move, in_full=everything) for move in left if not move.by_hand]
+        script = "\n".join(move_sql(move, in_full=everything) for move in left if not move.by_hand)
         if any(move.by_hand for move in left):  # one file, as `plan --script` writes it
-            scripts.append(hand_script(row.proposal, left, number))
-        session.out.verbatim("\n".join(scripts))
+            own = "".join(f"{comment(line)}\n" for line in script.splitlines())
+            script = hand_script(row.proposal, left, number) + (f"\n{comment(SENT)}\n{own}" if own else "")
+        session.out.verbatim(script)
         return
     conflicts = conflicts_of(session.ledger, row.proposal.database)
     database = next((each for each in session.config.databases if each.name == row.proposal.database), None)

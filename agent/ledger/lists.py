@@ -279,7 +279,8 @@ def _list_of(
         raise WrongState("all proposals of the list are to go first, so none would wait for them")
     later = 2 if canaries else 1
     for row in rows:
-        require_held_to(row, conditional=bool(conditions.facts) or (bool(canaries) and row.id not in canaries))
+        waits = bool(canaries) and row.id not in canaries
+        require_held_to(reading, row, conditional=conditions.of_any_hand or waits)
     members = tuple(
         ListedApproval(document=document_of(reading, row, conditions), wave=1 if row.id in canaries else later)
         for row in rows

@@ -180,7 +180,7 @@ class Proposals:
         with self._database.read() as reading:
             row = load_proposal(reading, number)
             require_decidable(row)
-            require_held_to(row, conditional=bool(conditions.facts))
+            require_held_to(reading, row, conditional=conditions.of_any_hand)
             document = document_of(reading, row, conditions)
             story = require_sound(read_story(reading, number), number)
             return document, list(given_for(reading, document, story))
@@ -223,7 +223,7 @@ class Proposals:
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
             require_decidable(row)
-            require_held_to(row, conditional=bool(conditions.facts))
+            require_held_to(transaction, row, conditional=conditions.of_any_hand)
             _check_digest(row, digest)
             require_sound(read_story(transaction, number), number)
             if signature or self.rule.signers is not None:

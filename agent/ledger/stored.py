@@ -491,15 +491,17 @@ def require_decidable(row: ProposalRow) -> None:
     require_state(row, ProposalState.PROPOSED, "approved")
 
 
-def require_held_to(row: ProposalRow, *, conditional: bool) -> None:
+def require_held_to(reading: Reading, row: ProposalRow, *, conditional: bool) -> None:
     """Refuse conditions, or a turn behind others, for what a person carries out: hotplace could keep neither.
 
     Raises:
-        WrongState: a person carries a move of it out.
+        WrongState: a person carries a move of it out, which was not struck.
     """
-    if conditional and row.proposal.by_hand:
+    if not conditional or not row.proposal.by_hand:
+        return
+    if any(move.move.by_hand for move in load_moves(reading, _UNDECIDED, proposal_id=row.id)):
         raise WrongState(
-            f"proposal {row.id} has moves by hand, which hotplace can hold to no condition and no turn",
+            f"proposal {row.id} has moves by hand, which hotplace can hold to no condition but --stall, and no turn",
             advice="Approve it without, and agree on the hour with the person who carries it out.",
         )
 

@@ -62,6 +62,14 @@ class Conditions:
             raise ValueError(f"{self.time_zone[:60]!r} is no time zone") from error
 
     @property
+    def of_any_hand(self) -> bool:
+        """Whether something was given that would have to hold for moves that a person carries out, too.
+
+        The time for which a move may keep others out is not: a person chooses the hour.
+        """
+        return bool(self.facts.keys() - {"most_stall_seconds"})
+
+    @property
     def facts(self) -> dict[str, Any]:
         """As the audit chain holds them: only those that were given."""
         plain = {

@@ -27,15 +27,17 @@ from agent.planning.full_spaces import with_full_spaces
 from agent.planning.ranking import ranking_from_arrays
 from agent.planning.routing import derives
 from agent.planning.single_moves import without
-from agent.planning.situation import rows_of_keys
+from agent.planning.situation import PinRule, governing_pins, pins_of, rows_of_keys
 from connectors.kit.contract import Clock, Connector
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
 from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
+from policies.model.settings import Pin
 
-MAY_PASS = frozenset({"no_room", "no_target", "lost", "closed", "room_unknown", "grown"})
+MAY_PASS = frozenset({"no_room", "no_target", "lost", "not_managed", "closed", "room_unknown", "grown"})
+FASTEST = 0  # row of a tier
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
 
@@ -55,7 +57,9 @@ class PrecheckFacts:
     carried_bytes: int = 0  # of the proposal, so far
     gain_per_hour: float | None = None  # of what is left of the proposal, by the newest plan; None: there is none
     closed: bool = False  # the target is closed to arrivals
+    managed: bool = True  # a tier names the target, or the move is a way back
     seconds: float = 0.0  # that its copy is expected to take, with the safety factor
+    pinned: str = ""  # the pin that wants a unit of it elsewhere, and was not known to whoever approved
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> A
                 return refused
     return (
         _rule_holds(rows, facts)
+        or _pins_hold(facts)
         or _conditions_hold(facts)
         or _stall_allowed(rows, facts)
         or _begun_in_time(rows, facts)
@@ -202,6 +207,8 @@ def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
         return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
     if facts.target.lost:
         return PrecheckRefusal("lost", f"{row.move.to_space} cannot take data: {facts.target.lost}")
+    if not facts.managed:
+        return PrecheckRefusal("not_managed", f"no tier of the configuration names space {row.move.to_space} any more")
     if facts.closed:
         return PrecheckRefusal("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     if room_bytes(facts.target, facts.head_room_ratio) is None:
@@ -223,6 +230,12 @@ def _rule_holds(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> Prec
                 "other_statements", f"{row.move.what} would be moved by other statements than the connector makes now"
             )
     return None
+
+
+def _pins_hold(facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:
+    """No move brings a unit where a pin forbids it to be, unless a person has approved it who knew the pin."""
+    pinned = next((each.pinned for each in facts if each.pinned), "")
+    return PrecheckRefusal("pinned", pinned) if pinned else None
 
 
 def _conditions_hold(facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:
@@ -357,6 +370,10 @@ class FactReader:
         conditions = self._ledger.proposals.conditions(rows[0].proposal_id)
         siblings = self._ledger.moves.rows(proposal_id=rows[0].proposal_id)
         against, now = self._rule_against(rows, siblings), self._clock.now()
+        begun = any(row.state not in TO_BEGIN for row in group_of(siblings, rows[0]))
+        pins = () if begun else self._pins(rows[0].proposal_id, now, by_rule=against is not None)
+        tiers = {space.name: int(tier) for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True)}
+        governing = governing_pins(catalog.units.key, pins) if pins else None
         template = self._ledger.rules.template_of(rows[0].proposal_id) if against == "" else None
         return [
             PrecheckFacts(
@@ -377,10 +394,33 @@ class FactReader:
                 carried_bytes=sum(each.move.size_bytes for each in siblings if each.state in CARRIED_OUT),
                 gain_per_hour=self._gain(siblings) if conditions.least_gain_per_hour is not None else None,
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,
+                managed=row.move.reason in {WAY_BACK, UNDO} or tiers.get(row.move.to_space, FASTEST) >= FASTEST,
                 seconds=self._gate.seconds(row),
+                pinned=""
+                if governing is None
+                else _pin_against(
+                    row,
+                    {
+                        key: pins[governing[row_of[key]]]
+                        for key in row.move.route.bundle.unit_keys
+                        if key in row_of and governing[row_of[key]] >= 0
+                    },
+                    tiers,
+                ),
             )
             for row in rows
         ]
+
+    def _pins(self, number: int, now: datetime, *, by_rule: bool) -> tuple[PinRule, ...]:
+        """Pins that whoever approved a proposal did not know: those that were set since; of a rule all."""
+        if by_rule:
+            return pins_of(self._database, self._ledger, now)
+        decided = self._ledger.proposals.row(number).decided_at
+        return tuple(
+            pin
+            for pin in self._ledger.pins.rows(self._database.name, now)
+            if decided is None or pin.created_at > decided
+        )
 
     def _rule_against(self, rows: Sequence[MoveRow], siblings: Sequence[MoveRow]) -> str | None:
         """Why the standing rule of some moves lets none of them begin now; "" where it does.
@@ -399,6 +439,23 @@ class FactReader:
         ranking = ranking_from_arrays(stored[1])
         keys = {row.move.key for row in siblings if row.state in TO_BEGIN}
         return float(sum(ranking.saved_if_moved[at] for at in rows_of_keys(ranking.key, keys).values()))
+
+
+def _pin_against(row: MoveRow, pins: Mapping[str, PinRule], tiers: Mapping[str, int]) -> str:
+    """The pin that a move contradicts, in words, by the tiers that its spaces are on; "" where there is none.
+
+    Args:
+        row: the move.
+        pins: that govern its units, by key.
+        tiers: of each space, 0 the fastest, -1 none.
+    """
+    arrives = tiers.get(row.move.to_space) == FASTEST
+    leaves = tiers.get(row.move.from_space) == FASTEST and not arrives
+    against = {Pin.NEVER: arrives, Pin.MUST: leaves}
+    key = next((key for key, pin in pins.items() if against.get(pin.pin, False)), "")
+    if not key:
+        return ""
+    return f"{key} is pinned to {pins[key].pin.name.lower()} ({pins[key].pattern}); hotplace pin --list shows by whom"
 
 
 def _target(row: MoveRow, spaces: Mapping[str, Space]) -> Space | None:

@@ -125,6 +125,25 @@ def test_a_person_cannot_be_paused(ledger: Ledger, people: Two) -> None:
         ledger.proposals.strike(row.proposal_id, 1, who="anna", origin="tty", reason="")
 
 
+def test_it_is_held_to_no_condition_but_the_stall(path: Path, clock: StillClock) -> None:
+    """Of the moves that hotplace sends; once the moves by hand are struck, to any condition."""
+    with open_ledger(path, path, clock, ApprovalRule()) as ledger:
+        number = ledger.proposals.store(a_proposal(by_hand(1), a_move(2)))
+
+        def approve(conditions: Conditions) -> ProposalState:
+            digest = ledger.proposals.row(number).digest
+            return ledger.proposals.approve(
+                number, who="anna", origin="tty", digest=digest, conditions=conditions
+            ).state
+
+        with pytest.raises(WrongState, match="no condition but --stall"):
+            approve(Conditions(most_bytes=1 << 40))
+        ledger.proposals.strike(number, 1, who="anna", origin="tty", reason="")
+        assert approve(Conditions(most_bytes=1 << 40)) is ProposalState.APPROVED
+        number = ledger.proposals.store(a_proposal(by_hand(1), a_move(2, key="public.other")))
+        assert approve(Conditions(most_stall_seconds=60.0)) is ProposalState.APPROVED
+
+
 def test_no_standing_rule_covers_it(ledger: Ledger) -> None:
     """There is nobody to hand it to."""
     rule, at = a_rule(ledger), ledger._clock.now()
@@ -138,12 +157,12 @@ def test_no_condition_and_no_turn_is_promised_of_a_person(ledger: Ledger, people
     """Hotplace could keep neither: refused when it is approved, alone or in a list behind another proposal."""
     number = ledger.proposals.store(a_proposal(by_hand()))
     digest = ledger.proposals.row(number).digest
-    with pytest.raises(WrongState, match="to no condition and no turn"):
+    with pytest.raises(WrongState, match="to no condition but --stall, and no turn"):
         ledger.proposals.approve(
             number, who="anna", origin="tty", digest=digest, conditions=Conditions(most_bytes=1 << 30)
         )
     first = ledger.proposals.store(a_proposal(a_move(key="public.other"), purpose="usage"))
-    with pytest.raises(WrongState, match="to no condition and no turn"):
+    with pytest.raises(WrongState, match="to no condition but --stall, and no turn"):
         ledger.lists.document([first, number], [first])
     sign(ledger, number, people[0])
     assert rows_of(ledger, number)[0].state is S.HANDED_OVER

@@ -38,6 +38,7 @@ class Site:
     policy: str = ""
     fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
     slow_tier: str = ""
+    only_slow: bool = False  # the configuration names no fast tier
     sample_every: str = "1min"
     windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -61,7 +62,7 @@ databases:
     settle: 5min
     proposal_expires: 12h
     tiers:
-      - {{name: ssd, kind: ssd, spaces: [ssd], {self.fast_tier}}}
+{"" if self.only_slow else f"      - {{name: ssd, kind: ssd, spaces: [ssd], {self.fast_tier}}}"}
       - {{name: hdd, kind: hdd, spaces: [hdd], {self.slow_tier}}}
 {textwrap.indent(textwrap.dedent(self.windows).strip(), "    ")}
     policy: {{minimum_history: 10min, {self.policy}}}

@@ -30,6 +30,7 @@ from connectors.simulated.language import qualify
 from connectors.simulated.world import World
 from policies.model.settings import Pin
 from tests.keys import Person
+from tests.ledger.test_forged import sign
 from tests.simulation.site import MINUTE, Site
 from tests.unit.samples import an_outcome
 
@@ -117,6 +118,40 @@ def test_a_rule_that_was_closed_begins_nothing(site: Site, anna: Person) -> None
         assert site.homes() == before
         reasons = [each.reason for each in ledger.moves.rows(proposal_id=row.id)]
         assert all("standing rule 1 is not open: closed by carl: month end" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("by", ["a rule", "a person"])
+def test_a_pin_that_came_later_holds(site: Site, anna: Person, by: str) -> None:
+    """What was approved before is skipped with its group, and the reason names the pin; other groups do not mind it."""
+    site.level = "auto" if by == "a rule" else "propose"
+    with site.agent() as (watch, ledger):
+        if by == "a rule":
+            open_rule(watch, ledger, anna)
+        row = plan(site, watch, ledger)
+        if by == "a person":
+            sign(ledger, row.id, anna)
+        moves = ledger.moves.rows(proposal_id=row.id)
+        hot = next(each.move.key for each in moves if each.move.to_space == "ssd")
+        site.clock.sleep(1)
+        ledger.pins.pin("sim", hot, Pin.NEVER, who="bert", reason="")
+        home = site.homes()[hot]
+        ended = {each.move.key: each for each in watch.act()}
+        assert ended[hot].state is MoveState.SKIPPED
+        assert f"{hot} is pinned to never" in ended[hot].reason
+        assert site.homes()[hot] == home
+        assert not any("pinned" in each.reason for each in ended.values() if each.move.group != ended[hot].move.group)
+
+
+def test_a_person_who_knows_a_pin_may_approve_against_it(site: Site, anna: Person) -> None:
+    """A drain to the fastest tier, say: the pin was there when it was approved."""
+    site.level = "propose"
+    with site.agent() as (watch, ledger):
+        row = plan(site, watch, ledger)
+        hot = next(each.move.key for each in ledger.moves.rows(proposal_id=row.id) if each.move.to_space == "ssd")
+        ledger.pins.pin("sim", hot, Pin.NEVER, who="bert", reason="")
+        site.clock.sleep(1)
+        sign(ledger, row.id, anna)
+        assert {each.state for each in watch.act() if each.move.key == hot} == {MoveState.PLACED}
 
 
 def test_another_level_begins_nothing(site: Site, anna: Person) -> None:

@@ -60,6 +60,18 @@ def test_what_was_approved_before_the_space_closed_is_skipped(tmp_path: Path) ->
     assert not [key for key, space in site.homes().items() if space == "ssd" and key == skipped[0].move.key]
 
 
+def test_a_space_that_no_tier_names_any_more_gets_nothing(tmp_path: Path) -> None:
+    """Who takes it out of the configuration has said that nothing goes there, whatever was approved before."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+    site.only_slow = True
+    with site.agent() as (watch, ledger):
+        moved = [row for row in watch.act() if row.move.to_space == "ssd"]
+        assert {row.state for row in moved} == {MoveState.SKIPPED}
+        assert all("no tier of the configuration names space ssd" in row.reason for row in moved)
+
+
 def lose(monkeypatch: pytest.MonkeyPatch, connector: Connector, why: list[str]) -> None:
     """The storage of the fast space has gone for as long as there is a reason in the list."""
     read = connector.catalog

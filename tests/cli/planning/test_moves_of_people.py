@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import pytest
 from psycopg import sql
 
 from agent.config.files import load
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from connectors.simulated.connector import connect
 from connectors.simulated.settings import SimulatedSettings
 from tests.cli.site import Site
 from tests.labs import clients
 from tests.labs.postgresql import Cluster
+from tests.ledger.test_by_hand import by_hand
+from tests.unit.samples import a_move, a_proposal
 
 
 @pytest.fixture
@@ -27,6 +31,12 @@ def site(tmp_path: Path) -> Site:
     made.values["dry_run"] = False
     made.write()
     return made
+
+
+def lasting() -> dict[str, Any]:
+    """Times of a proposal that waits now."""
+    now = SystemClock().now()
+    return {"created_at": now, "expires_at": now + timedelta(days=1)}
 
 
 def states(site: Site) -> dict[str, str]:
@@ -92,6 +102,28 @@ def test_whoever_carries_moves_out_can_change(site: Site) -> None:
     (move, *_) = site.good("show", str(back), "--json").document["moves"]
     assert move["by_hand"] is None
     assert move["statements"]
+
+
+def test_the_file_of_a_mixed_proposal_sends_nothing_of_hotplaces_own(site: Site) -> None:
+    """Its other moves are comments behind those by hand: who runs the file would run them a second time."""
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        number = ledger.proposals.store(a_proposal(by_hand(1), a_move(2), **lasting()))
+        own = [step.sql for step in a_move(2).route.steps]
+    text = site.good("show", str(number), "--sql").out
+    run = [line for line in text.splitlines() if line and not line.startswith("--")]
+    assert "MOVE IT" in run
+    assert own
+    assert not any(sql in line for sql in own for line in run)
+    assert all(f"-- {sql}" in text for sql in own)
+
+
+def test_a_pin_names_what_is_approved_already(site: Site) -> None:
+    """Such a move is skipped in its turn if it contradicts the pin, and the one who pins is told."""
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        number = ledger.proposals.store(a_proposal(a_move(1), database=site.database["name"], **lasting()))
+        ledger.proposals.approve(number, who="a", origin="tty", digest=ledger.proposals.row(number).digest)
+    assert "move 1 (public.orders to fast) is approved" in site.good("pin", "public.orders*", "never").err
+    assert "is approved" not in site.good("pin", "public.items", "never").err
 
 
 def test_the_setting_is_read(site: Site) -> None:
