@@ -260,13 +260,13 @@ def _without_broken(found: AssessmentResult, broken: tuple[Broken, ...]) -> Asse
 
 
 def _note_on_quick_reads(present: TierSpeed, slow: TierSpeed) -> Iterator[str]:
-    """That the present speed is a limit of what is believed, and no measurement: reads were quicker than that."""
+    """That the present speed is that of a cache: reads were quicker than any storage."""
     least = slow.random_read_seconds / LARGEST_FACTOR
     if present.measured and present.random_read_seconds <= least:
         yield (
             f"reads took less than {format_seconds(least)}, which is quicker than storage: most came from a cache of "
-            "the system or of the array. The present storage is shown with that limit; "
-            "how quick it is, the files do not say"
+            "the system or of the array. The present storage is shown as quick as that; "
+            "how quick it is itself, the files do not say"
         )
 
 

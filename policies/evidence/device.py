@@ -169,7 +169,8 @@ PRIOR_READS = 1000.0  # what the configured speed weighs against measurement
 PRIOR_ERROR = 0.5  # standard error of a configured speed, as a share: data sheets and kinds are that far off
 SERVED_AT_ONCE_ERROR = 3.0  # a tier without a queue is believed to be at most so many times as fast or slow ...
 QUEUE_ERROR = 20.0  # ... as configured, and one with a queue at most so many times as slow: sessions wait in line
-LARGEST_FACTOR = 100.0  # a measurement further off than this is a mistake, not a disk
+LARGEST_FACTOR = 100.0  # a measurement slower than this many times is a mistake, not a disk
+QUICKEST_READ_SECONDS = 1e-6  # of a block in the cache of the system: no measurement is quicker
 LEAST_SHARE_OF_WAIT = (
     1e-9  # of the wait by the prior: below it a difference of sums is rounding, and tells nothing of a tier
 )
@@ -240,7 +241,7 @@ def observe_spaces(
             waits[tier_of[name]] += figures[1]
     expected = reads * np.array([speed.random_read_seconds for speed in prior])
     ratio = np.divide(waits, expected, out=np.ones(len(prior)), where=expected > 0)
-    ratio = np.clip(ratio, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+    ratio = np.clip(ratio, _least_factors(prior), LARGEST_FACTOR)
     weight = reads * demand.seconds
     fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
     used = (expected > 0).astype(np.float64)
@@ -312,7 +313,7 @@ def _with_scans(
     return replace(
         state,
         scan_gram=state.scan_gram * fading + weight * np.outer(share, share),
-        scan_moment=state.scan_moment * fading + weight * _ratio(waited, expected) * share,
+        scan_moment=state.scan_moment * fading + weight * _ratio(waited, expected, prior) * share,
     )
 
 
@@ -330,7 +331,7 @@ def _with_others(
     # intervals, or what an earlier version has learned, would outweigh days.
     weight = reads + (float(blocks.sum()) * demand.seconds if reads >= LEAST_READS else 0.0)
     waits_there = waited * blocks / blocks.sum() if blocks.any() else blocks
-    share, ratio = by_prior / expected, _ratio(measured, expected)
+    share, ratio = by_prior / expected, _ratio(measured, expected, prior)
     fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
     return replace(
         state,
@@ -342,9 +343,15 @@ def _with_others(
     )
 
 
-def _ratio(measured: float, expected: float) -> float:
+def _least_factors(prior: Sequence[TierSpeed]) -> F64:
+    """The least that any measurement makes of each configured speed. Shape ``(tiers,)``."""
+    return np.array([min(1 / LARGEST_FACTOR, QUICKEST_READ_SECONDS / max(speed.random_read_seconds, 1e-12))
+                     for speed in prior], dtype=np.float64)  # fmt: skip
+
+
+def _ratio(measured: float, expected: float, prior: Sequence[TierSpeed]) -> float:
     """Clipped before it enters the sums: one interval in which the server hung would outweigh days of good ones."""
-    return min(max(measured / expected, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
+    return min(max(measured / expected, float(_least_factors(prior).min())), LARGEST_FACTOR)
 
 
 def _sessions_found(waits: F64, demand: Demand) -> F64:
@@ -388,21 +395,21 @@ def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
     free = np.flatnonzero(~held)
     shrunk = state.gram[np.ix_(free, free)] + PRIOR_READS * np.eye(len(free))
     rest = state.moment[free] + PRIOR_READS - state.gram[np.ix_(free, np.flatnonzero(held))] @ factors[held]
-    factors[free] = np.clip(np.linalg.solve(shrunk, rest), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+    factors[free] = np.clip(np.linalg.solve(shrunk, rest), _least_factors(prior)[free], LARGEST_FACTOR)
     bounded = seen & ~held
     factors[bounded] = np.clip(factors[bounded], low[bounded], high[bounded])
     return np.asarray(factors, dtype=np.float64)
 
 
 def left_possible(state: DeviceState, prior: Sequence[TierSpeed]) -> tuple[F64, F64]:
-    """The least and the most that the waits leave for each factor; 1 / ``LARGEST_FACTOR`` and its inverse: anything.
+    """The least and the most that the waits leave for each factor; ``_least_factors`` and ``LARGEST_FACTOR``: anything.
 
     ``gram[t] @ factors = moment[t]`` with no factor negative: the most is what the tier's own reads took if the others'
     took the least they can, and the other way round. What is found of a tier without a queue narrows the others. What
     is found of one with a queue does not: queues come and go, and the mean of two loads is the speed of neither.
     """
     own, others = np.diag(state.gram), state.gram - np.diag(np.diag(state.gram))
-    low, high = np.full(len(own), 1 / LARGEST_FACTOR), np.full(len(own), LARGEST_FACTOR)
+    low, high = _least_factors(prior), np.full(len(own), LARGEST_FACTOR)
     enough = (own > LEAST_SHARE_OF_WAIT * state.gram.sum(axis=1)) & (state.gram.sum() >= PRIOR_READS)
     alone = np.clip(np.divide(state.moment, own, out=high.copy(), where=enough), low, high)
     queued = np.array([speed.random_read_seconds > QUEUED_SECONDS for speed in prior], dtype=np.bool_)
@@ -454,7 +461,7 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
     narrow = _narrow(low, high)
     scanned = np.diag(state.scan_gram) >= PRIOR_READS
     in_runs = np.where(scanned, _factors(state.of_scans(), prior), factors)
-    anything = (low <= 1 / LARGEST_FACTOR) & (high >= LARGEST_FACTOR)
+    anything = (low <= _least_factors(prior)) & (high >= LARGEST_FACTOR)
     speeds: list[TierSpeed] = []
     # From the slowest up, since the one below caps the next.
     for row in reversed(range(len(prior))):
@@ -470,7 +477,7 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
             most_read_seconds=float(high[row]) * seconds if has_interval else 0.0,
             servers=_servers(prior[row], state.points[row]),
         )
-        capped = _cap(fitted, below)
+        capped = fitted.capped(below)
         moved = abs(capped.random_read_seconds / seconds - 1) > SHOWN_AS_EQUAL
         speeds.append(replace(capped, estimated=moved and not measured))
     return tuple(reversed(speeds))
@@ -496,16 +503,6 @@ def _scale(speed: TierSpeed, factor: float, in_runs: float, *, measured: bool) -
         random_read_seconds=speed.random_read_seconds * factor,
         sequential_read_seconds=speed.sequential_read_seconds * in_runs,
         measured=measured,
-    )
-
-
-def _cap(speed: TierSpeed, below: TierSpeed | None) -> TierSpeed:
-    if below is None:
-        return speed
-    return replace(
-        speed,
-        random_read_seconds=min(speed.random_read_seconds, below.random_read_seconds),
-        sequential_read_seconds=min(speed.sequential_read_seconds, below.sequential_read_seconds),
     )
 
 

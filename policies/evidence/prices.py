@@ -164,17 +164,9 @@ def _faster(tiers: tuple[Tier, ...], factor: F64) -> tuple[Tier, ...]:
     """Tiers with shorter read times; none comes out slower than the one below it."""
     found: list[Tier] = []
     for tier, share in zip(reversed(tiers), reversed(factor.tolist()), strict=True):
-        speed = tier.speed
         below = found[-1].speed if found else None
-        found.append(replace(tier, speed=_cap(speed, share, below)))
+        found.append(replace(tier, speed=tier.speed.scaled(share).capped(below)))
     return tuple(reversed(found))
-
-
-def _cap(speed: TierSpeed, share: float, below: TierSpeed | None) -> TierSpeed:
-    random, run = speed.random_read_seconds * share, speed.sequential_read_seconds * share
-    if below is not None:
-        random, run = min(random, below.random_read_seconds), min(run, below.sequential_read_seconds)
-    return replace(speed, random_read_seconds=random, sequential_read_seconds=run)
 
 
 def ceiling_ratio(database: DatabaseDemand) -> float:

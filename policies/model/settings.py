@@ -8,9 +8,10 @@ drives (RAID 1), four with one parity (RAID 5: read data and parity, write both)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import ceil
+from typing import Self
 
 QUEUED_SECONDS = 0.001  # a slower random read is a disk's: it queues, however many disks there are
 PREFERENCE = 1.5  # times as much counts the benefit of a unit that is pinned with prefer
@@ -85,6 +86,28 @@ class TierSpeed:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
         if self.read_ahead_bytes < 1:
             raise ValueError(f"read_ahead_bytes is {self.read_ahead_bytes}, expected 1 or more")
+
+    def scaled(self, share: float) -> Self:
+        """With shorter read times, and the ends of what is possible with them."""
+        return replace(
+            self,
+            random_read_seconds=self.random_read_seconds * share,
+            sequential_read_seconds=self.sequential_read_seconds * share,
+            least_read_seconds=self.least_read_seconds * share,
+            most_read_seconds=self.most_read_seconds * share,
+        )
+
+    def capped(self, below: TierSpeed | None) -> Self:
+        """No slower than the tier below it; the time is within the ends of what is possible all the same."""
+        if below is None:
+            return self
+        random = min(self.random_read_seconds, below.random_read_seconds)
+        return replace(
+            self,
+            random_read_seconds=random,
+            sequential_read_seconds=min(self.sequential_read_seconds, below.sequential_read_seconds),
+            least_read_seconds=min(self.least_read_seconds, random),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,20 @@ def test_little_evidence_moves_little() -> None:
     assert hdd.source == "estimated"  # not what was configured any more
 
 
+def test_reads_that_memory_answers_are_as_quick_as_they_were() -> None:
+    """4.7 us each, a thousandth of what a disk takes: the wait that is shown is the one that sessions had."""
+    _, hdd = calibrate(PRIOR, watched(empty_devices(2), 0.0, 50_000.0, 50_000 * 4.7e-6, minutes=20))
+    assert hdd.random_read_seconds == pytest.approx(4.7e-6, rel=0.1)
+    assert hdd.source == "measured"
+
+
+def test_a_shown_time_is_within_what_waits_leave() -> None:
+    """Whatever makes it shorter: the tier below it, or sessions that cannot wait so long."""
+    speed = replace(SSD, random_read_seconds=3e-6, least_read_seconds=2.8e-6, most_read_seconds=6.4e-6)
+    for shorter in (speed.capped(replace(HDD, random_read_seconds=2.5e-6)), speed.scaled(0.5), speed.capped(None)):
+        assert shorter.least_read_seconds <= shorter.random_read_seconds <= shorter.most_read_seconds
+
+
 def test_a_faster_tier_never_comes_out_slower() -> None:
     """Reads of the slow tier found in the file system's cache make it as fast as the fast one, and gains zero."""
     ssd, hdd = calibrate(PRIOR, watched(empty_devices(2), 0.0, 10_000.0, 10_000 * 0.0001))
@@ -155,7 +169,7 @@ def test_a_report_from_the_disk_beside_look_ups_of_cached_rows() -> None:
     """1,600 look-ups a second wait 12 ms, 45,000 blocks of a scan 2.2 s: the disk is as slow in runs as it is."""
     database = DatabaseDemand(reads=46_600.0, read_wait=2.212, scan_reads=45_000.0, scan_wait=2.2)
     _, hdd = with_scans(database, ahead=45_000.0, singles=1_600.0, row=1)
-    assert hdd.random_read_seconds == pytest.approx(HDD.random_read_seconds / 100, rel=0.1)  # no factor is smaller
+    assert hdd.random_read_seconds == pytest.approx(0.012 / 1_600, rel=0.1)  # so memory answers them
     assert hdd.sequential_read_seconds == pytest.approx(2.2 / 45_000, rel=0.01)
 
 
@@ -289,16 +303,15 @@ def test_what_waits_leave_possible_by_hand() -> None:
 
     All of it on the ssd is twice its time, all on the hdd twice its own; either may have taken next to nothing. So
     neither is measured, both stay as configured, and what is left reaches to twice as long, less what the other takes
-    at the very least: a third of the ssd's time, a hundredth of the hdd's.
+    at the very least: a third of the ssd's time, 1 us of the hdd's.
     """
     state = mixed(empty_devices(2), 2750.0, 100.0, (0.0002, 0.0055), 60)
     ssd, hdd = calibrate(PRIOR, state)
     assert (ssd.source, hdd.source) == ("configured", "configured")
     assert (ssd.random_read_seconds, hdd.random_read_seconds) == (0.0002, 0.0055)
-    assert ssd.most_read_seconds == pytest.approx(0.0002 * (2 - 1 / 100))
+    assert ssd.most_read_seconds == pytest.approx(0.0002 * (2 - 1e-6 / 0.0055))
     assert hdd.most_read_seconds == pytest.approx(0.0055 * (2 - 1 / 3))
-    assert ssd.least_read_seconds == pytest.approx(0.0002 / 100)
-    assert hdd.least_read_seconds == pytest.approx(0.0055 / 100)
+    assert (ssd.least_read_seconds, hdd.least_read_seconds) == pytest.approx((1e-6, 1e-6))
 
 
 def test_nine_tenths_of_the_waits_are_enough() -> None:
