@@ -61,9 +61,13 @@ app.add_typer(
 @command(HelpGroup.DECIDE, "hotplace rules list", name="list", of=rules)
 def list_rules(session: Session) -> None:
     """List the standing rules with their state and how often they were used in 24 hours."""
-    rows = session.ledger.rules.rows(session.options.database)
+    known = session.ledger.rules
+    rows = [known.with_todays_signers(row) for row in known.rows(session.options.database)]
     if rows:
         session.out.table(COLUMNS, [_cells(row) for row in rows])
+        for row in rows:
+            if row.state is RuleState.OPEN and row.reason:
+                session.out.line(f"rule {row.number} approves nothing: {row.reason}")
     else:
         session.out.line("no standing rule; hotplace rules propose makes one")
     if not session.config.automatic:
@@ -75,7 +79,7 @@ def list_rules(session: Session) -> None:
 @command(HelpGroup.DECIDE, "hotplace rules show 1", of=rules)
 def show(session: Session, number: RuleId) -> None:
     """Show a rule: limits, signers, what it approved, why it leaves others waiting, or why none can come."""
-    row = session.ledger.rules.row(number)
+    row = session.ledger.rules.with_todays_signers(session.ledger.rules.row(number))
     waiting = session.ledger.proposals.rows(database=row.rule.database, states={ProposalState.PROPOSED})
     against = {each.id: session.ledger.rules.why_not(each, row) for each in waiting}
     session.out.line(f"standing rule {number} for {row.rule.database} is {row.state}{_because(row)}")

@@ -201,7 +201,7 @@ class RuleRow:
     number: int
     rule: StandingRule
     state: RuleState
-    reason: str  # why it is closed
+    reason: str  # why it is closed, or is open in vain
     closed_at: datetime | None  # when it was closed last; None: never, or it was opened since
     proposed_by: str
     proposed_at: datetime

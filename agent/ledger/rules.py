@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 from sqlalchemy import select
@@ -90,6 +91,17 @@ class Rules:
         """
         with self._database.read() as reading:
             return _find(reading, number).row(self._clock.now())
+
+    def with_todays_signers(self, row: RuleRow) -> RuleRow:
+        """The same, with why an open rule approves nothing where a key of its signers no longer counts.
+
+        Raises:
+            NotFound: there is none by its number.
+        """
+        if row.state is not RuleState.OPEN:
+            return row
+        with self._database.read() as reading:
+            return replace(row, reason=rule_signature_fault(reading, self.approval, _find(reading, row.number)))
 
     def document(self, number: int) -> RuleDocument:
         """What is to be signed to open a rule.

@@ -128,8 +128,16 @@ class RangeTable:
         if not self.ranges or self.ranges[-1].low is None:
             sentence = f"{self.key} has no partition with a beginning and an end, after which the next one is made"
         else:
-            sentence = f"the last two ranges of {self.key} are of different lengths"
+            sentence = f"the last two ranges of {self.key} are of different lengths{self._elsewhere}"
         return NoRoute(code="no_common_length", sentence=sentence)
+
+    @property
+    def _elsewhere(self) -> str:
+        """What to know of ranges that begin at no midnight of the zone in which months are counted."""
+        low = self.ranges[-1].low
+        if low is None or (low.hour, low.minute) == (0, 0):
+            return ""
+        return f": months and days are counted in UTC, where the last one begins at {low:%F %T}"
 
 
 def refusal_of_name(table: RangeTable) -> NoRoute | None:

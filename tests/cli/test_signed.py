@@ -129,6 +129,12 @@ def test_a_standing_rule_from_its_proposal_to_its_end(site: Site, anna: Person, 
     assert "signed by: anna" in shown.out
     listed = site.good("rules", "list", "--json").document
     assert [(each["rule"], each["state"]) for each in listed["rules"]] == [(1, "open")]
+    signers = site.folder / "allowed_signers"
+    before = signers.read_text()
+    signers.write_text("".join(f"# {line}\n" for line in before.splitlines()))  # her key counts no more
+    for said in (site.good("rules", "list").out, site.good("rules", "show", "1").out):
+        assert "has 0 of the 1 signatures that it needs" in said
+    signers.write_text(before)
     closed = site.good("rules", "close", "1", "--reason", "month end", "--json").document
     assert (closed["state"], "month end" in closed["reason"]) == ("closed", True)
     assert "month end" in site.good("rules", "show", "1").out

@@ -56,6 +56,14 @@ def test_names_of_tools_and_people_are_read(low: datetime, length: timedelta, na
     assert last.named_for(last.high, found.name_form) == last.high.strftime(name)
 
 
+def test_months_of_another_zone_are_said_to_be_counted_in_utc() -> None:
+    """Midnight in Berlin, in summer and in winter: none of the lengths is a calendar month of UTC."""
+    lows = [datetime(2026, 9, 30, 22, tzinfo=UTC), datetime(2026, 10, 31, 23, tzinfo=UTC)]
+    found = table((lows[0], lows[1], "m_2026_10"), (lows[1], datetime(2026, 11, 30, 23, tzinfo=UTC), "m_2026_11"))
+    assert found.refusal is not None
+    assert "counted in UTC, where the last one begins at 2026-10-31 23:00:00" in found.refusal.sentence
+
+
 def test_months_and_years_are_read() -> None:
     """Calendar lengths differ."""
     months = table(*((datetime(2026, at, 1, tzinfo=UTC), datetime(2026, at + 1, 1, tzinfo=UTC), f"m_2026_{at:02}")

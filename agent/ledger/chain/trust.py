@@ -339,10 +339,11 @@ def missing_for_rule(signatures: Iterable[CheckedSignature], approval: ApprovalR
 
 def why_not_covered(standing: RuleStanding, proposal: Proposal, struck: int, now: datetime) -> str:
     """Why a rule does not approve a proposal at an instant; "" where it does."""
-    closed = standing.why_not_now(now) or _over_count(standing, len(proposal.moves), now)
     # Its approval would be dated before it, as one that was forged is.
     ahead = f"it is dated {proposal.created_at:%F %T %Z}, which is yet to come" if proposal.created_at > now else ""
-    return closed or ahead or find_refusal(standing.rule, proposal, now, struck)
+    # The count behind the rule's own limits: of a proposal that it is not for, it would say that tomorrow will do.
+    refused = standing.why_not_now(now) or find_refusal(standing.rule, proposal, now, struck)
+    return refused or _over_count(standing, len(proposal.moves), now) or ahead
 
 
 def _over_count(standing: RuleStanding, moves: int, at: datetime) -> str:
