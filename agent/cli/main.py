@@ -15,6 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agent.cli.completion import VARIABLE, answer
@@ -89,6 +90,7 @@ def _run() -> None:
     from agent.cli.app import app
     from connectors.kit.sessions import left_behind
 
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
@@ -99,6 +101,11 @@ def _run() -> None:
         raise
     finally:
         collect_no_more()
+
+
+def _nowhere() -> TextIO:
+    """In place of a stream that was closed before we began, which Python has as None: ``hotplace status >&-``."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _end_at_once(end: SystemExit) -> None:

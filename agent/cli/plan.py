@@ -339,6 +339,8 @@ def _print_worth(session: Session, planning: Planning, proposal: Proposal | None
     """A plan of mode hsm: the answer, the ranking, the moves, why not the others, and advice."""
     out, ranking, prospect = session.out, worth.ranking, worth.prospect
     out.line(_answer(session.database, planning, ranking, proposal, prospect), style="bold")
+    if proposal is None and _knows_nothing(session.database, ranking):
+        return
     if step := next_step(session.database):
         out.line(f"next: {step}")
     if proposal is not None:
@@ -373,7 +375,7 @@ def _worth_shown(session: Session, planning: Planning, worth: _Worth | None) -> 
     said = (
         tiers_shown(planning.situation.tiers),
         ranking.units(HEAD),
-        tuple(ranking.unit(row) for row in _not_chosen(ranking)),
+        tuple(ranking.unit(row) for row in _not_chosen(ranking) if not _knows_nothing(session.database, ranking)),
         advice_shown(worth.advice),
         tuple(split_worth(each) for each in splits.answer.splits),
         forecast_shown(splits.forecast),
@@ -395,6 +397,8 @@ def _answer(
         return f"worth moving: {_what_it_saves(proposal)} {wait}"
     if prospect is not None:
         return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} {wait}"
+    if _knows_nothing(database, ranking):
+        return "nothing was watched yet, so nothing is known of any unit"
     if spaces := _forgotten_spaces(ranking):
         return (
             f"what sessions wait for most cannot be moved: it is in {', '.join(spaces)}, for which no tier is "
@@ -403,6 +407,11 @@ def _answer(
     if missing := what_is_missing(database):
         return f"{missing}; read wait by the model: {wait}"
     return f"nothing is worth moving; read wait by the model: {wait}"
+
+
+def _knows_nothing(database: DatabaseConfig, ranking: Ranking) -> bool:
+    """Whether no unit was watched, although the engine counts reads: then no figure and no verdict is worth a line."""
+    return not (ranking.observed_seconds.any() or database.engine_record.uncounted(database.connection))
 
 
 def _forgotten_spaces(ranking: Ranking) -> list[str]:

@@ -245,7 +245,8 @@ def corrupt(path: Path, detail: str, place: str = "") -> LedgerCorrupt:
     """The file is damaged, at a place that may be known, or something else."""
     return LedgerCorrupt(
         f"{path} is not a usable ledger: {f'{place}: ' if place else ''}{detail}",
-        advice=f"Move it away and restore a backup; or start a new ledger by running: mv {path} {path}.broken",
+        advice=f"Move it away and restore a backup; or start a new ledger by running: mv {path} {path}.broken, and the "
+        "same with its anchors",
     )
 
 

@@ -177,20 +177,20 @@ def claim_all(watches: Collection[Watch], seconds: float = WAITS_SECONDS) -> lis
     Returns:
         Why some are another agent's. What is heard of that later is logged: acting asks again.
     """
-    held: list[LeaseHeld] = []
+    held: list[tuple[Watch, LeaseHeld]] = []
     over = threading.Event()
 
     def take(watch: Watch) -> None:
         try:
             claim(watch)
         except LeaseHeld as error:
-            held.append(error)
+            held.append((watch, error))
             if over.is_set():
                 log.error("only watched", database=watch.database.name, error=str(error), advice=error.advice)
 
     if len(watches) == 1:  # it keeps no other waiting
         take(*watches)
-        return held
+        return [error for _, error in held]
     threads = {watch.database.name: threading.Thread(target=take, args=(watch,), daemon=True) for watch in watches}
     until = time.monotonic() + seconds
     for thread in threads.values():
@@ -200,7 +200,20 @@ def claim_all(watches: Collection[Watch], seconds: float = WAITS_SECONDS) -> lis
         if thread.is_alive():
             log.warning("does not answer yet", database=name)
     over.set()
-    return list(held)
+    return [_or_twice(watch, error, watches) for watch, error in held]
+
+
+def _or_twice(watch: Watch, error: LeaseHeld, watches: Collection[Watch]) -> LeaseHeld:
+    """The error, or that the other agent is this one: the configuration has the database under two names."""
+    with suppress(ConnectorError):
+        own = watch.identity.fingerprint
+        for other in watches:
+            if other is not watch and other.leasing.is_taken and other.identity.fingerprint == own:
+                return LeaseHeld(
+                    f"{other.database.name} and {watch.database.name} of the configuration are one database",
+                    advice="Remove one of the two.",
+                )
+    return error
 
 
 log = EventLog(__name__)

@@ -14,6 +14,7 @@ from agent.config.files import load
 from agent.ledger.ledger import Ledger
 from agent.model.units_of_measure import parse_seconds_of_command
 from agent.service.doctor import secret_findings
+from agent.terminal.errors import ExitCode
 from connectors.kit.findings import Severity
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock
@@ -120,6 +121,14 @@ def test_a_full_disk_is_named(fresh: Site) -> None:
     assert done.returncode == 6
     assert "the output cannot be written: No space left on device" in done.stderr
     assert "fault of hotplace" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_may_be_closed(fresh: Site, closed: str) -> None:
+    """As a shell closes them: the command ends as it would have, and not by a fault of hotplace."""
+    command = f'"$0" -m hotplace show 99 --config "$1" {closed}'
+    done = subprocess.run(["sh", "-c", command, sys.executable, str(fresh.path)], capture_output=True, check=False)
+    assert done.returncode == ExitCode.NOT_FOUND, done.stderr
 
 
 def test_what_is_no_duration_is_said_in_our_words(fresh: Site) -> None:

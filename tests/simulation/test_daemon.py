@@ -349,6 +349,18 @@ def test_a_reload_cancels_no_move(site: Site, monkeypatch: pytest.MonkeyPatch) -
         assert len(set(map(id, runs))) == 2, "what was not begun before is begun by the new configuration"
 
 
+def test_two_names_of_one_database_are_told(tmp_path: Path) -> None:
+    """Not as another agent that is to be stopped: it is this one."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        again = watch.database.model_copy(update={"name": "again"})
+        other = Watch(again, ledger, site.clock, level=site.config.level, dry_run=False)
+        (error,) = claim_all([watch, other])
+        other.close()
+    assert {"sim and again of", "again and sim of"} & {str(error).partition(" the configuration")[0]}
+    assert "are one database" in str(error)
+
+
 def test_a_silent_database_keeps_no_other_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent that died has left of a move is reconciled and ended, while another server never says a word."""
     monkeypatch.setattr("agent.service.daemon.claim_all", partial(claim_all, seconds=0.5))

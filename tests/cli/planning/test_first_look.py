@@ -87,6 +87,15 @@ def test_slow_right_now_is_answered(patient: Site) -> None:
     assert {condition["unit"] for condition in prospect["conditions"]} <= {m["unit"] for m in prospect["moves"]}
 
 
+def test_before_anything_was_watched_nothing_is_claimed(patient: Site) -> None:
+    """No unit is called idle, and nothing is said to be worth moving or not."""
+    done = patient.good("plan")
+    assert done.out.startswith("nothing was watched yet, so nothing is known of any unit")
+    assert "idle" not in done.out
+    assert "nothing is worth moving" not in done.out
+    assert patient.good("plan", "--json").document["not_chosen"] == []
+
+
 def test_what_is_proposed_needs_no_prospect(site: Site) -> None:
     """Where a plan has moves it is the answer; --propose stores it, and never what is not proposed yet."""
     assert site.good("plan", "--observe", "0.3", "--json").document["prospect"] is None
