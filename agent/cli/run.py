@@ -31,6 +31,7 @@ from agent.model.answers.watching import CycleOfDatabase, CyclesRun
 from agent.model.logs import EventLog, set_up_logs
 from agent.model.states import MoveState, ProposalState
 from agent.service.heard import daemon_status_of
+from agent.service.sending import NOT_TRUSTED_NEXT
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
 from connectors.kit.contract import Clock, HotplaceError
@@ -206,7 +207,8 @@ def _run_once(session: Session) -> ExitCode:
         Daemon(config, session.config_path, session.ledger, session.clock).run_once()
     except HotplaceError as error:
         failure = error
-    databases = tuple(_say_what_came(session, database.name, started) for database in session.databases)
+    refused = failure is not None  # and said below
+    databases = tuple(_say_what_came(session, each.name, started, refused=refused) for each in session.databases)
     moves = (session.ledger.moves.rows(database=database.name, since=started) for database in session.databases)
     ended = tuple(move_listed(row) for rows in moves for row in rows if row.approved)
     print_moves(session.out, ended)
@@ -216,12 +218,15 @@ def _run_once(session: Session) -> ExitCode:
     return ExitCode.MOVE_FAILED if any(move.state is MoveState.FAILED for move in ended) else ExitCode.OK
 
 
-def _say_what_came(session: Session, database: str, started: datetime) -> CycleOfDatabase:
+def _say_what_came(session: Session, database: str, started: datetime, *, refused: bool) -> CycleOfDatabase:
     """What the cycle that began at ``started`` has brought one database, printed and as an answer."""
     stored = session.ledger.state.load_document(database, STATUS)
     status = None if stored is None else daemon_status_of(stored[1])
     proposals = open_proposals(session.ledger, database, {ProposalState.PROPOSED})
     if stored is not None and status is not None and stored[0] >= started and status.pid == os.getpid():
         session.out.line(f"{database}: {status.last_cycle}")  # else it was refused
+        if status.untrusted and not refused:
+            session.out.line(f"{database}: {status.untrusted}", style="bold")
+            session.out.line(f"next: {NOT_TRUSTED_NEXT}")
         print_proposals(session.out, proposals)
     return CycleOfDatabase(database=database, status=status, proposals=proposals)

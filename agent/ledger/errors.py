@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -181,6 +182,7 @@ def readable(keeper: Keeper, table: str, what: str = "", **key: object) -> Itera
 
 # How SQLite and its driver say that a schema, a header or a text is not what was written; these have no code of their
 # own. Our statements are fixed: a table or column that one of them misses was there.
+LEAST_ROOM_BYTES = 64 * 1024  # in a folder: with less SQLite cannot even map the index of its journal
 _DAMAGED = re.compile(
     "no such (?:table|column|index|collation|function|module)|has no column|unsupported file format|malformed|"
     "Could not decode to UTF-8|datatype mismatch"
@@ -229,7 +231,7 @@ def translate_error(
             return corrupt(path, str(error), place)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return read_only(path, str(error))
-        case sqlite3.SQLITE_FULL:
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR if code == sqlite3.SQLITE_FULL or _is_disk_full(path):
             return LedgerFull(
                 f"the ledger {path} could not grow: the disk is full", advice="Make room in its folder, then try again."
             )
@@ -239,6 +241,15 @@ def translate_error(
                 advice="Look at the kernel's log for errors of the disk under it, and at quotas there.",
             )
     return None
+
+
+def _is_disk_full(path: Path) -> bool:
+    """Whether its folder has no room left: SQLite has an I/O error then where it maps a file or extends its journal."""
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < LEAST_ROOM_BYTES
 
 
 def corrupt(path: Path, detail: str, place: str = "") -> LedgerCorrupt:

@@ -169,7 +169,9 @@ class Acting:
         try:
             self.carries_out = True
             done = self.executor.run_approved()
-            self._snapshot.untrusted = "; ".join(self.executor.spoiled)
+            before, self._snapshot.untrusted = self._snapshot.untrusted, "; ".join(self.executor.spoiled)
+            if self._snapshot.untrusted not in {"", before}:
+                log.error("approved moves left out", database=self._database.name, why=self._snapshot.untrusted)
         except Untrusted as error:
             self._snapshot.untrusted = str(error)
             raise

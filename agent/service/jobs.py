@@ -422,7 +422,11 @@ class Jobs:
         finally:
             self._note_status(watch)
         self.plan(watch)
-        interruptible(partial(self.act, watch), watch.acting.stop)
+        try:
+            interruptible(partial(self.act, watch), watch.acting.stop)
+        finally:
+            if watch.snapshot.untrusted:  # only acting finds out what an approval is worth
+                self._note_status(watch)
 
     def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())

@@ -41,6 +41,9 @@ class Hindrance(StrEnum):
     WINDOW = "outside its windows"
 
 
+NOT_TRUSTED_NEXT = (
+    "hotplace audit verify; what lacks a signature: hotplace strike drops it, and the next plan proposes it again"
+)
 NEEDS_A_PERSON = frozenset({Hindrance.LEDGER_MOVED, Hindrance.LEDGER_NEWER, Hindrance.NOT_SEEN, Hindrance.NOT_TRUSTED})
 
 SAID_BESIDE = frozenset({Hindrance.NO_AGENT, Hindrance.WINDOW})  # by the lines about the agent and about windows
@@ -128,7 +131,7 @@ def judge(facts: SendingFacts, now: datetime) -> Sending:
         )
     if facts.untrusted:
         said = facts.untrusted.replace(", nothing was sent", "", 1)
-        return _no(Hindrance.NOT_TRUSTED, said, "hotplace audit verify")
+        return _no(Hindrance.NOT_TRUSTED, said, NOT_TRUSTED_NEXT)
     if facts.stop is not None:
         return _no(Hindrance.STOPPED, facts.stop.sentence, how_to_lift(facts.stop))
     if facts.dry_run:

@@ -95,6 +95,7 @@ class TierSpeed:
             sequential_read_seconds=self.sequential_read_seconds * share,
             least_read_seconds=self.least_read_seconds * share,
             most_read_seconds=self.most_read_seconds * share,
+            estimated=self.estimated or (share < 1.0 and not self.measured),
         )
 
     def capped(self, below: TierSpeed | None) -> Self:
@@ -107,6 +108,7 @@ class TierSpeed:
             random_read_seconds=random,
             sequential_read_seconds=min(self.sequential_read_seconds, below.sequential_read_seconds),
             least_read_seconds=min(self.least_read_seconds, random),
+            estimated=self.estimated or (random < self.random_read_seconds and not self.measured),
         )
 
 

@@ -65,6 +65,22 @@ def test_conditions_on_the_command_line(site: Site) -> None:
     assert set(done["conditions"]) == {"most_bytes", "not_after", "least_gain_per_hour"}
 
 
+def test_what_lacks_a_signature_is_told_where_it_is_left_out(site: Site, anna: Person) -> None:
+    """Approved while approvals were plain: one cycle sends nothing of it, and says so, also as JSON."""
+    assert anna.line
+    site.values["approval"] = "plain"
+    site.write()
+    number, digest = site.propose()
+    site.good("approve", str(number), "--digest", digest)
+    site.values["approval"] = "signed"
+    site.write()
+    done = site.good("run", "--once")
+    assert f"cannot be trusted about proposal {number}" in " ".join(done.out.split())
+    assert "next: hotplace audit verify; what lacks a signature: hotplace strike" in " ".join(done.out.split())
+    (found,) = site.good("run", "--once", "--json").document["databases"]
+    assert f"about proposal {number}" in found["status"]["untrusted"]
+
+
 def test_the_doctor_says_what_an_approval_proves(site: Site, anna: Person) -> None:
     """Signed, with a file that is safe; a file that anybody may write is an error; plain is said plainly."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sqlite3
@@ -11,12 +12,13 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from agent.cli.run import ServedDocuments
 from agent.config.files import load
-from agent.ledger.errors import LedgerCorrupt, LedgerError
+from agent.ledger.errors import LedgerCorrupt, LedgerError, LedgerFull, translate_error
 from agent.ledger.file.database import find_place, place_of_row
 from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
@@ -271,3 +273,14 @@ def test_no_column_holds_what_stops_a_reader(part: int, stored: Stored, tmp_path
                 driver.execute(f'UPDATE "{table}" SET "{column}" = {value}')
         for error in refusals(stored, path):
             assert str(error), (table, column, value)
+
+
+def test_an_error_of_a_full_disk_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite calls it an I/O error where it maps the index of its journal; with room it is one of the disk."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    roomy = os.statvfs(tmp_path)
+    assert "kernel's log" in getattr(translate_error(tmp_path / "l.db", error), "advice", "")
+    full = SimpleNamespace(f_bavail=3, f_frsize=roomy.f_frsize)
+    monkeypatch.setattr("agent.ledger.errors.os.statvfs", lambda _: full)
+    assert isinstance(translate_error(tmp_path / "l.db", error), LedgerFull)
