@@ -499,9 +499,11 @@ def _interval(situation: Situation, above: LevelPrice, below: LevelPrice, page_b
         return BreakEven(above=above.name, below=below.name, break_even_seconds=None, missing=str(error), wrong_side=())
     units = situation.units
     size = units.size_bytes.astype(np.int64)
-    interval = page_intervals(situation.heat.rates, size, page_bytes)
     tier = situation.tier_of_space[units.space]
     rows = {each.name: row for row, each in enumerate(situation.tiers)}
+    speed = situation.tiers[rows[below.name]].speed
+    run = min(1.0, speed.sequential_read_seconds / speed.random_read_seconds) if speed.random_read_seconds > 0 else 1.0
+    interval = page_intervals(situation.heat.rates, size, page_bytes, run)
     risen = belong_above(interval, size, tier == rows[below.name], above, seconds)
     wrong = [*_named(situation, risen, below.name, above.name)]
     if above.name in rows:  # what the buffer pool holds cannot be sent out of it

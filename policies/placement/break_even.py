@@ -21,7 +21,7 @@ from connectors.model.observation import F64, I64, SIGNALS, Bools, Signal
 from policies.model.settings import GIB
 
 IN_RAM = -1  # row of a tier
-_READS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+_READS, _IN_RUNS = [Signal.SYNC_READ], [Signal.PREFETCHED_READ, Signal.DIRECT_READ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ class WrongSide:
     spares: F64  # in prices of the levels, as long as those are for
 
 
-def page_intervals(rates: F64, size_bytes: I64, page_bytes: int) -> F64:
-    """Seconds between two reads of a page that reach storage, in the mean of a unit's pages. ``(n,)``.
+def page_intervals(rates: F64, size_bytes: I64, page_bytes: int, run: float = 1.0) -> F64:
+    """Seconds between two accesses to a page that reach storage, in the mean of a unit's pages. ``(n,)``.
 
     inf for a unit that is not read.
 
@@ -79,10 +79,11 @@ def page_intervals(rates: F64, size_bytes: I64, page_bytes: int) -> F64:
         rates: (SIGNALS, n) per second.
         size_bytes: (n,)
         page_bytes: of one page, which one read of a signal brings.
+        run: share of an access that a block takes which is read within a run.
     """
     if len(rates) != SIGNALS:
         raise ValueError(f"{len(rates)} lines of rates, expected {SIGNALS}")
-    reads = rates[list(_READS)].sum(axis=0)
+    reads = rates[_READS].sum(axis=0) + run * rates[_IN_RUNS].sum(axis=0)
     pages = np.maximum(1.0, size_bytes / page_bytes)
     return np.asarray(np.divide(pages, reads, out=np.full(len(reads), inf), where=reads > 0), dtype=np.float64)
 

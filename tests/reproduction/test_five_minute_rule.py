@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from connectors.model.observation import SIGNALS, Signal
 from policies.model.settings import GIB
-from policies.placement.break_even import LevelPrice, break_even_seconds
+from policies.placement.break_even import LevelPrice, break_even_seconds, page_intervals
 
 MB = 2**20
 MB_A_GIB = GIB / MB
@@ -66,3 +68,11 @@ def test_graefe_2008(
     pairs = [(memory, sata), (memory, flash), (flash, sata), (memory, cheap), (cheap, sata)]
     found = [break_even_seconds(page_kb * 1024, *pair) for pair in pairs]
     assert found == pytest.approx([ram_sata, ram_flash, flash_sata, ram_cheap, cheap_sata], rel=1e-3)
+
+
+def test_a_block_within_a_run_is_no_access() -> None:
+    """A disk reads a hundred in the time of one access: a scanned table is read as rarely as that lets it."""
+    rates = np.zeros((SIGNALS, 2))
+    rates[Signal.SYNC_READ, 0] = rates[Signal.PREFETCHED_READ, 1] = 10.0
+    found = page_intervals(rates, np.array([8192 * 100] * 2, dtype=np.int64), 8192, 0.01)
+    assert found.tolist() == pytest.approx([10.0, 1000.0])
