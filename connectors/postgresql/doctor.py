@@ -161,9 +161,9 @@ CHECKS = (
         "doctor_obstacles",
         (
             CheckCase(WARNING, "sessions_read_only",
-                      "sessions of {login} begin read-only (default_transaction_read_only), so no table can be moved",
+                      "sessions of {name} begin read-only (default_transaction_read_only), so no table can be moved",
                       # Of all places in which it may be set this one counts most.
-                      "If it is to move: ALTER ROLE {login} IN DATABASE {detail} "
+                      "If it is to move: ALTER ROLE {name} IN DATABASE {detail} "
                       "SET default_transaction_read_only = off;",
                       when="read_only", about_moving=True),
             CheckCase(INFO, "event_trigger",

@@ -124,7 +124,11 @@ def test_a_login_whose_sessions_begin_read_only_is_told(
     # As it was set for this database alone, which counts more than for the role.
     role, dbname = f"frozen_{thing.info.dbname}", thing.info.dbname
     thing.execute(f"ALTER ROLE {role} IN DATABASE {dbname} SET default_transaction_read_only = on".encode())
-    (told,) = (each for each in frozen.doctor() if each.code == "sessions_read_only")
+    # Settings are of the one that logs in, whatever role it then takes.
+    thing.execute(f"ALTER ROLE {role} SET role = pg_monitor".encode())
+    with closing(cluster.connector(dbname, user=role)) as other:
+        (told,) = (each for each in other.doctor() if each.code == "sessions_read_only")
+    thing.execute(f"ALTER ROLE {role} RESET role".encode())
     assert told.remedy is not None
     thing.execute(told.remedy.removeprefix("If it is to move: ").encode())
     with closing(cluster.connector(dbname, user=role)) as mended:

@@ -1,13 +1,13 @@
 -- What would make statements of a move fail, whatever object they move: one row each.
--- read_only: sessions of this login begin read-only, by a setting of the server, the database or the role (detail: the
--- database).
+-- read_only: sessions of this login begin read-only, by a setting of the server, the database or the role (name: the one
+-- that logged in, whatever role it takes; detail: the database).
 -- event_trigger: an event trigger that is called for statements of moves (name, detail: its function).
 -- index_function: an index whose expression or condition calls a function that looks names up by the session's
 -- search_path, which is not the application's while an index is built (name: the index, detail: the function).
 -- Reads: pg_settings, pg_event_trigger, pg_proc, pg_index, pg_depend, pg_language, pg_class, pg_namespace. Since: 14.
 -- Privilege: none.
 -- Cost: one scan of pg_index and of its dependencies.
-SELECT 'read_only' AS kind, '' AS name, quote_ident(current_database()) AS detail
+SELECT 'read_only' AS kind, quote_ident(session_user) AS name, quote_ident(current_database()) AS detail
   FROM pg_catalog.pg_settings AS s
  WHERE s.name = 'default_transaction_read_only' AND s.reset_val = 'on'
 UNION ALL
