@@ -27,6 +27,7 @@ from agent.model.answers.plans import (
     SpaceLoad,
 )
 from agent.model.proposals import Proposal
+from agent.model.states import ProposalState
 from agent.model.units_of_measure import format_when
 from agent.planning.planner import Planning
 from agent.planning.ranking import Condition, Prospect
@@ -203,10 +204,12 @@ def print_advice(out: Output, advice: Sequence[Advice]) -> None:
 def print_next(out: Output, proposal: Proposal | None, stored: ProposalRow | None, *, propose: bool) -> None:
     """What was stored and how to approve it, or how to store it."""
     out.line()
-    if stored is not None:
+    if stored is not None and stored.state is ProposalState.PROPOSED:
         digest = short_digest(stored.digest)
         out.line(f"proposal {stored.id}, digest {digest}, {expiry(stored.proposal)}")
         out.line(f"next: hotplace approve {stored.id} --digest {digest}")
+    elif stored is not None:
+        out.line(f"proposal {stored.id}, which has the same moves, is {stored.state}")
     elif propose and proposal is None:
         out.line("there is nothing to propose")
     elif proposal is None:
@@ -221,8 +224,14 @@ def require_stored(watch: Watch, proposal: Proposal | None, stored: ProposalRow 
     Raises:
         CommandError: why not; a script would otherwise take it for stored.
     """
-    if not propose or proposal is None or stored is not None:
+    if not propose or proposal is None or (stored is not None and stored.state is ProposalState.PROPOSED):
         return
+    if stored is not None:
+        raise CommandError(
+            f"not stored: proposal {stored.id} has the same moves and is {stored.state}",
+            code=ExitCode.REFUSED,
+            advice=f"hotplace show {stored.id} says where they stand.",
+        )
     why = watch.offers.why_not(proposal) or "another database answers than the one that the plan was made for"
     raise CommandError(
         f"not stored: {why}",

@@ -120,6 +120,22 @@ def test_a_rule_that_was_closed_begins_nothing(site: Site, anna: Person) -> None
         assert all("standing rule 1 is not open: closed by carl: month end" in reason for reason in reasons)
 
 
+def test_no_rule_approves_what_was_pinned_since(site: Site, anna: Person) -> None:
+    """A proposal that waits may be older than a pin; the plan that knows it comes next."""
+    site.level = "propose"
+    with site.agent() as (watch, ledger):
+        row = plan(site, watch, ledger)
+        hot = next(each.move.key for each in ledger.moves.rows(proposal_id=row.id) if each.move.to_space == "ssd")
+    site.level = "auto"
+    with site.agent() as (watch, ledger):
+        site.clock.sleep(1)
+        ledger.pins.pin("sim", hot, Pin.NEVER, who="bert", reason="")
+        open_rule(watch, ledger, anna)
+        assert watch.offers.approve_by_rules() == ()
+        ledger.pins.unpin("sim", hot, who="bert", reason="")
+        assert [each.id for each in watch.offers.approve_by_rules()] == [row.id]
+
+
 @pytest.mark.parametrize("by", ["a rule", "a person"])
 def test_a_pin_that_came_later_holds(site: Site, anna: Person, by: str) -> None:
     """What was approved before is skipped with its group, and the reason names the pin; other groups do not mind it."""
