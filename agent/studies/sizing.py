@@ -368,12 +368,17 @@ def _without_buying(answer: SizingAnswer) -> WithoutBuying:
     """What the present size could save, and what a plan saves of it."""
     found = answer.plannable
     kept = () if found is None else found.kept_back
+    # The curve leaves all waits within what sessions can wait; those of single units today are not cut by that.
+    most, together = max(0.0, answer.idle_per_hour), sum(each.saves_per_hour for each in kept)
+    share = most / together if together > most else 1.0
     return WithoutBuying(
         could_save_per_hour_seconds=answer.idle_per_hour,
         plan_saves_per_hour_seconds=None if found is None else found.saves_per_hour,
         plan_moves=None if found is None else found.moves,
         kept_back=tuple(
-            UnitsKeptBack(verdict=each.verdict.code, units=each.units, wait_saved_per_hour_seconds=each.saves_per_hour)
+            UnitsKeptBack(
+                verdict=each.verdict.code, units=each.units, wait_saved_per_hour_seconds=each.saves_per_hour * share
+            )
             for each in kept
         ),
     )

@@ -95,7 +95,8 @@ def test_a_saving_that_no_plan_makes_is_given_with_the_reason(site: Site) -> Non
     found = site.good("sizing", "--json").document["without_buying"]
     assert (found["plan_moves"], found["plan_saves_per_hour_seconds"]) == (0, 0)
     assert found["kept_back"][0]["verdict"] == "not_enough_history"
-    assert found["kept_back"][0]["wait_saved_per_hour_seconds"] >= found["could_save_per_hour_seconds"] > 0
+    kept = sum(each["wait_saved_per_hour_seconds"] for each in found["kept_back"])
+    assert 0 < kept <= found["could_save_per_hour_seconds"] * (1 + 1e-9), "no more than all of it"
 
 
 def test_the_document(watched: Site) -> None:
