@@ -85,7 +85,7 @@ def _name_approved(session: Session, pattern: str) -> None:
     """Name moves that are approved already: what contradicts the pin is skipped, in its turn."""
     means = key_matcher(pattern)
     for row in session.ledger.moves.rows(database=session.database.name, states=TO_BEGIN):
-        if row.approved and any(map(means, row.move.route.bundle.unit_keys)):
+        if row.approved and any(map(means, row.move.all_keys)):
             session.out.note(
                 f"move {row.id} ({row.move.what} to {row.move.to_space}) is approved; where the pin forbids it, "
                 "it is skipped"

@@ -234,6 +234,11 @@ class ProposedMove:
         return self.reason == WAY_BACK
 
     @property
+    def all_keys(self) -> frozenset[str]:
+        """Keys of what it takes elsewhere, or of what it splits or makes where it moves no unit."""
+        return frozenset({self.key, *self.route.bundle.unit_keys})
+
+    @property
     def what(self) -> str:
         """What moves, for people: all of a space, or the bundle by its leading unit."""
         return self.route.bundle.wide or self.key

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
+import numpy as np
+
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, group_of
@@ -31,7 +33,7 @@ from agent.planning.situation import PinRule, governing_pins, pins_of, rows_of_k
 from connectors.kit.contract import Clock, Connector
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
 from connectors.model.new_space import makes_or_drops_space
-from connectors.model.observation import Home, Inspection, Space
+from connectors.model.observation import I64, Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 from policies.model.settings import Pin
@@ -361,7 +363,7 @@ class FactReader:
         # fit and the group not.
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
-        row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.route.bundle.unit_keys})
+        row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.all_keys})
         spaces = {space.name: space for space in storage.spaces}
         open_to = with_full_spaces(storage.spaces, self._ledger, self._database, self._clock.now())
         taking = {space.name: space for space in open_to}
@@ -373,7 +375,7 @@ class FactReader:
         begun = any(row.state not in TO_BEGIN for row in group_of(siblings, rows[0]))
         pins = () if begun else self._pins(rows[0].proposal_id, now, by_rule=against is not None)
         tiers = {space.name: int(tier) for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True)}
-        governing = governing_pins(catalog.units.key, pins) if pins else None
+        governing = governing_pins(catalog.units.key, pins) if pins else np.zeros(0, np.int64)
         template = self._ledger.rules.template_of(rows[0].proposal_id) if against == "" else None
         return [
             PrecheckFacts(
@@ -396,17 +398,7 @@ class FactReader:
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,
                 managed=row.move.reason in {WAY_BACK, UNDO} or tiers.get(row.move.to_space, FASTEST) >= FASTEST,
                 seconds=self._gate.seconds(row),
-                pinned=""
-                if governing is None
-                else _pin_against(
-                    row,
-                    {
-                        key: pins[governing[row_of[key]]]
-                        for key in row.move.route.bundle.unit_keys
-                        if key in row_of and governing[row_of[key]] >= 0
-                    },
-                    tiers,
-                ),
+                pinned=_pin_against(row, _pins_of(row, row_of, pins, governing), tiers),
             )
             for row in rows
         ]
@@ -439,6 +431,19 @@ class FactReader:
         ranking = ranking_from_arrays(stored[1])
         keys = {row.move.key for row in siblings if row.state in TO_BEGIN}
         return float(sum(ranking.saved_if_moved[at] for at in rows_of_keys(ranking.key, keys).values()))
+
+
+def _pins_of(row: MoveRow, row_of: Mapping[str, int], pins: Sequence[PinRule], governing: I64) -> dict[str, PinRule]:
+    """The pin of each unit that a move takes elsewhere, or splits, as far as it has one.
+
+    Args:
+        row: the move.
+        row_of: of each such unit in the catalog.
+        pins: in their order.
+        governing: of each unit of the catalog, -1 for none; empty without pins.
+    """
+    found = {key: int(governing[row_of[key]]) for key in row.move.all_keys if pins and key in row_of}
+    return {key: pins[at] for key, at in found.items() if at >= 0}
 
 
 def _pin_against(row: MoveRow, pins: Mapping[str, PinRule], tiers: Mapping[str, int]) -> str:

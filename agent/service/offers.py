@@ -10,7 +10,7 @@ from agent.ledger.errors import Refused
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import ProposalRow, for_a_person
 from agent.ledger.state_names import PIN_REPORTS, RANKING, decision_of_proposal
-from agent.model.proposals import Proposal, ProposedMove
+from agent.model.proposals import Proposal
 from agent.model.states import IN_HAND, MoveState, ProposalState
 from agent.planning.advice import advice_on, pin_reports, reports_document, store_advice
 from agent.planning.decisions import archive_explanation, store_decision
@@ -102,7 +102,7 @@ class ProposalOffers:
         approved = []
         for row in reversed(waiting):
             since = [key_matcher(pin.pattern) for pin in pins if pin.created_at > row.proposal.created_at]
-            keys = {key for move in row.proposal.moves for key in _units_of(move)}
+            keys = {key for move in row.proposal.moves for key in move.all_keys}
             if any(means(key) for means in since for key in keys):
                 continue
             with suppress(Refused):  # it goes on waiting for a person; `hotplace rules show` says why
@@ -121,8 +121,8 @@ class ProposalOffers:
             return f"move {first.id} is to be taken back first: {first.reason}"
         if first is not None:
             return f"move {first.id} of proposal {first.proposal_id} comes first: it is {first.state.words}"
-        taken = {key for row in handed for key in _units_of(row.move)}
-        both = next((key for move in proposal.moves for key in sorted(taken & _units_of(move))), "")
+        taken = {key for row in handed for key in row.move.all_keys}
+        both = next((key for move in proposal.moves for key in sorted(taken & move.all_keys)), "")
         return f"a person carries out a move of {both}" if both else ""
 
     def _may_not_repeat(self, proposal: Proposal) -> bool:
@@ -131,11 +131,6 @@ class ProposalOffers:
             return True
         rest = timedelta(seconds=self._database.policy_settings().cool_down_seconds)
         return self._ledger.proposals.was_rejected(proposal, rest)
-
-
-def _units_of(move: ProposedMove) -> frozenset[str]:
-    """Keys of what a move takes elsewhere, or of what it makes where it moves no unit."""
-    return frozenset({move.key, *move.route.bundle.unit_keys})
 
 
 def store_for_commands(ledger: Ledger, database: str, planning: Planning, ordered: Ordered) -> None:

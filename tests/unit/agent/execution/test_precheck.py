@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent.ledger.rows import MoveRow
 from agent.model.approvals import Conditions
 from agent.model.states import MoveState
-from agent.moving.precheck import Allowed, PrecheckFacts, PrecheckRefusal, precheck_group
+from agent.moving.precheck import (
+    Allowed,
+    PrecheckFacts,
+    PrecheckRefusal,
+    _pin_against,
+    _pins_of,
+    precheck_group,
+)
 from connectors.model.observation import Home, Inspection, Space
+from policies.model.settings import Pin
 from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal
 
 INSPECTION = Inspection(home=Home.SOURCE, sentence="it is in slow", size_bytes=64 * MIB, on_disk=True)
@@ -139,3 +149,16 @@ def test_head_room_and_transient_space_count() -> None:
     answer = alone(a_row(move=transient), tight)
     assert isinstance(answer, PrecheckRefusal)
     assert answer.code == "no_room"
+
+
+def test_the_pin_of_what_a_split_takes_apart_is_known() -> None:
+    """A split's bundle has no units, since its rows stay one table; the pin is the table's."""
+    move = a_move()
+    split = replace(move, route=replace(move.route, bundle=replace(move.route.bundle, unit_keys=())))
+    pin = SimpleNamespace(pattern="public.orders", pin=Pin.NEVER)
+    for each in (move, split):
+        pins = _pins_of(a_row(move=each), {"public.orders": 0}, [pin], np.array([0], dtype=np.int64))
+        assert pins == {"public.orders": pin}
+        assert "is pinned to never" in _pin_against(a_row(move=each), pins, {"slow": 1, "fast": 0})
+        assert _pin_against(a_row(move=each), pins, {"slow": 1, "fast": 2}) == ""
+    assert _pins_of(a_row(), {"public.orders": 0}, [], np.zeros(0, np.int64)) == {}
