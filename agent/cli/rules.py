@@ -70,7 +70,7 @@ def list_rules(session: Session) -> None:
                 session.out.line(f"rule {row.number} approves nothing: {row.reason}")
     else:
         session.out.line("no standing rule; hotplace rules propose makes one")
-    if not session.config.automatic:
+    if session.config.databases and not session.config.automatic:  # without any it is the machine of who signs
         session.out.note(f"the level is {session.config.level}: rules approve nothing before it is auto")
     shown = tuple(rule_shown(row) for row in rows)
     session.out.document(RulesListed(level=session.config.level, rules=shown))
@@ -277,7 +277,7 @@ def open_rule(session: Session, number: RuleId, signature: SignatureFile = None)
     needed = session.config.approvals
     if row.state is RuleState.OPEN:
         session.out.line(f"standing rule {number} is open until {format_when(row.rule.expires_at)}")
-        if not session.config.automatic:
+        if session.config.databases and not session.config.automatic:
             session.out.line(f"it approves nothing yet: the level is {session.config.level}; set level: auto")
     else:
         session.out.line(f"standing rule {number} has {len(row.signed_by)} of {needed} signatures")

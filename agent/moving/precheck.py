@@ -32,6 +32,7 @@ from agent.planning.single_moves import without
 from agent.planning.situation import PinRule, governing_pins, pins_of, rows_of_keys
 from connectors.kit.contract import Clock, Connector
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
+from connectors.model.moves import key_matcher
 from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import I64, Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
@@ -434,7 +435,7 @@ class FactReader:
 
 
 def _pins_of(row: MoveRow, row_of: Mapping[str, int], pins: Sequence[PinRule], governing: I64) -> dict[str, PinRule]:
-    """The pin of each unit that a move takes elsewhere, or splits, as far as it has one.
+    """The pin of each unit that a move takes elsewhere, splits or makes, as far as it has one.
 
     Args:
         row: the move.
@@ -442,8 +443,13 @@ def _pins_of(row: MoveRow, row_of: Mapping[str, int], pins: Sequence[PinRule], g
         pins: in their order.
         governing: of each unit of the catalog, -1 for none; empty without pins.
     """
-    found = {key: int(governing[row_of[key]]) for key in row.move.all_keys if pins and key in row_of}
-    return {key: pins[at] for key, at in found.items() if at >= 0}
+    keys = row.move.all_keys if pins else frozenset[str]()
+    known = {key: int(governing[row_of[key]]) for key in keys if key in row_of}
+    made = {
+        key: next((pin for pin in reversed(pins) if key_matcher(pin.pattern)(key)), None)
+        for key in keys - row_of.keys()
+    }
+    return {key: pins[at] for key, at in known.items() if at >= 0} | {key: pin for key, pin in made.items() if pin}
 
 
 def _pin_against(row: MoveRow, pins: Mapping[str, PinRule], tiers: Mapping[str, int]) -> str:

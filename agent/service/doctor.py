@@ -90,7 +90,7 @@ def ledger_finding(path: Path) -> Finding:
 def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterator[Finding]:
     """Version, privileges, and whether what the server has acknowledged survives its machine."""
     from agent.ledger.server.database import ServerDatabase, read_revision
-    from agent.ledger.server.roles import may_write, missing_privileges, unsafe_settings, version_of
+    from agent.ledger.server.roles import missing_privileges, unsafe_settings, version_of, why_read_only
 
     with closing(ServerDatabase(server, busy_seconds=TIMEOUT_SECONDS)) as database:
         revision = read_revision(database)
@@ -98,7 +98,7 @@ def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterat
             version = version_of(reading)
             missing = missing_privileges(reading, server, databases, made=bool(revision))
             unsafe = unsafe_settings(reading)
-            writable = may_write(reading)
+            read_only, remedy_of_it = why_read_only(reading)
     values = {"ledger": server.name, "version": version, "revision": revision}
     yield Finding.ok(
         "ledger_server", f"the ledger is {server.name}, PostgreSQL {version}, tables {revision or 'not made yet'}",
@@ -107,11 +107,8 @@ def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterat
     for privilege, statement in missing:
         remedy = Remedy(statement, f"{privilege}, on the server of the ledger")
         yield Finding.error("ledger_privilege", f"the user {server.user} lacks {privilege} for the ledger", remedy)
-    if not writable:
-        yield Finding.error(
-            "ledger_read_only", f"the ledger {server.name} is on a standby, which cannot be written",
-            "Name the primary in ledger.postgresql.host.",
-        )  # fmt: skip
+    if read_only:
+        yield Finding.error("ledger_read_only", f"the ledger {server.name} {read_only}", remedy_of_it)
     for setting, value in unsafe:
         yield Finding.warning(
             "ledger_durability",

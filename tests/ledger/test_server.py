@@ -295,6 +295,23 @@ def test_doctor_says_which_ledger_it_is(server: LedgerServer, path: Path) -> Non
     assert "fsync = off" in found["ledger_durability"].sentence
 
 
+def test_doctor_says_that_a_setting_makes_it_read_only(
+    servers: LedgerServers, server: LedgerServer, path: Path
+) -> None:
+    """Not a standby: sessions of its database begin so."""
+    with servers.session(server.dbname) as dba:
+        dba.execute(f'ALTER DATABASE "{server.dbname}" SET default_transaction_read_only = on'.encode())
+        try:
+            found = {
+                each.code: each for each in ledger_findings(LedgerConfig(postgresql=server, anchors=anchors(path)))
+            }
+        finally:
+            dba.execute("SET default_transaction_read_only = off")
+            dba.execute(f'ALTER DATABASE "{server.dbname}" RESET default_transaction_read_only'.encode())
+    assert found["ledger_read_only"].severity is Severity.ERROR
+    assert "default_transaction_read_only" in found["ledger_read_only"].sentence
+
+
 def test_a_temporary_table_never_takes_the_place_of_one_of_ours(ledger_on_server: Ledger) -> None:
     """Although PostgreSQL looks for those first: a pooler may hand us the session of another program."""
     ledger = ledger_on_server

@@ -268,7 +268,7 @@ _BY_STATE: dict[str, tuple[type[LedgerError], str, str]] = {
     "53300": (LedgerBusy, "has no connection left", "Raise max_connections or end sessions that are not needed."),
     "53100": (LedgerFull, "could not grow: the disk is full", "Make room on the disk of the server, then try again."),
     "25006": (LedgerReadOnly, "cannot be written: the server is a standby, or read-only",
-              "Name the primary, or all of them with commas: the one that may be written is used."),
+              "Name the primary, or all of them with commas; where it is a setting, hotplace doctor says so."),
     "42501": (LedgerReadOnly, "lacks a privilege", "Run hotplace doctor: it names what is missing, and what gives it."),
     "42P01": (LedgerReadOnly, "is hidden from this user",
               "Make it a member of one of the ledger's roles; hotplace ledger grants prints how."),

@@ -193,9 +193,16 @@ def _on_tables(reading: Reading, schema: str, user: str) -> Iterator[tuple[str, 
                 yield f"{privilege} on {schema}.{name}", f'GRANT {privilege} ON "{schema}".{name} TO {user};'
 
 
-def may_write(reading: Reading) -> bool:
-    """Whether the server is a primary."""
-    return not reading.scalar(select(func.pg_is_in_recovery()))
+def why_read_only(reading: Reading) -> tuple[str, str]:
+    """Why the ledger cannot be written, and the remedy; two "" where it can be."""
+    if reading.scalar(select(func.pg_is_in_recovery())):
+        return "is on a standby, which cannot be written", "Name the primary in ledger.postgresql.host."
+    if reading.scalar(_SETTING, name="default_transaction_read_only") == "on":
+        return (
+            "begins its transactions read-only (default_transaction_read_only)",
+            "Set default_transaction_read_only = off for its user in its database: ALTER ROLE ... IN DATABASE ... SET.",
+        )
+    return "", ""
 
 
 def version_of(reading: Reading) -> str:

@@ -162,3 +162,5 @@ def test_the_pin_of_what_a_split_takes_apart_is_known() -> None:
         assert "is pinned to never" in _pin_against(a_row(move=each), pins, {"slow": 1, "fast": 0})
         assert _pin_against(a_row(move=each), pins, {"slow": 1, "fast": 2}) == ""
     assert _pins_of(a_row(), {"public.orders": 0}, [], np.zeros(0, np.int64)) == {}
+    of_all = SimpleNamespace(pattern="public.o*", pin=Pin.NEVER)  # one that is yet to be made is in no catalog
+    assert _pins_of(a_row(move=split), {}, [of_all], np.zeros(0, np.int64)) == {"public.orders": of_all}
