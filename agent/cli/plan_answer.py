@@ -204,7 +204,7 @@ def print_advice(out: Output, advice: Sequence[Advice]) -> None:
 def print_next(out: Output, proposal: Proposal | None, stored: ProposalRow | None, *, propose: bool) -> None:
     """What was stored and how to approve it, or how to store it."""
     out.line()
-    if stored is not None and stored.state is ProposalState.PROPOSED:
+    if stored is not None and stored.state is not ProposalState.APPROVED:
         digest = short_digest(stored.digest)
         out.line(f"proposal {stored.id}, digest {digest}, {expiry(stored.proposal)}")
         out.line(f"next: hotplace approve {stored.id} --digest {digest}")
@@ -224,7 +224,7 @@ def require_stored(watch: Watch, proposal: Proposal | None, stored: ProposalRow 
     Raises:
         CommandError: why not; a script would otherwise take it for stored.
     """
-    if not propose or proposal is None or (stored is not None and stored.state is ProposalState.PROPOSED):
+    if not propose or proposal is None or (stored is not None and stored.state is not ProposalState.APPROVED):
         return
     if stored is not None:
         raise CommandError(

@@ -23,11 +23,10 @@ stands.
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
+from fnmatch import fnmatchcase
 from typing import Protocol, runtime_checkable
 
 from connectors.model.formatting import with_semicolon
@@ -334,14 +333,15 @@ def key_matcher(pattern: str) -> Callable[[str], bool]:
     """What tells whether a unit is meant by what a person wrote: by its key, or by one with ``*`` and ``?`` in it.
 
     ``[`` stands for itself, since it is common in quoted names: taken for a set of characters, a rule for ``"a[1]"``
-    would not mean that table, but ``"a1"``.
+    would not mean that table, but ``"a1"``. ``[[]`` and ``[]]`` mean brackets too, as they
+    would in a shell.
 
     >>> means = key_matcher('shop."a[1]"*')
-    >>> means('shop."a[1]"'), means('shop."a[1]_pkey"'), means('shop."a1"')
-    (True, False, False)
+    >>> means('shop."a[1]"'), means('shop."a[1]_pkey"'), means('shop."a1"'), key_matcher("[[]dbo[]].*")("[dbo].[a]")
+    (True, False, False, True)
     """
-    whole = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
-    return lambda key: key == pattern or whole(key) is not None
+    literal = pattern.replace("[[]", "[").replace("[]]", "]").replace("[", "[[]")
+    return lambda key: key == pattern or fnmatchcase(key, literal)
 
 
 def find_container(containers: Sequence[Container], name: str) -> Container | None:

@@ -29,7 +29,9 @@ _STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
 _HTML = re.compile(r"<\s*(?:html|table|h1|!doctype)", re.IGNORECASE)
 _RELEASE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}(?:\.\d{1,6})?)(?![\d.])")
 _IDENTITY = re.compile(r"^[ \t]*(?:([\w$#.-]+)[ \t]+)?(\d{6,10})[ \t]+(\S+)", re.MULTILINE)
-_INSTANCE = re.compile(r"([\w$#.-]+)[ \t]+(\d{1,4})[ \t]+\d{1,2}-[^\s\d-]{3,12}-\d{2,4}[ \t]")  # its number, its start
+_INSTANCE = re.compile(  # its number, its start
+    r"(?<![\w$#.-])([\w$#.-]{1,40})[ \t]{1,40}(\d{1,4})[ \t]{1,40}\d{1,2}-[^\s\d-]{3,12}-\d{2,4}[ \t]"
+)
 _SNAPSHOT = re.compile(r"^[ \t]*(?:Begin|End) Snap:[ \t]+(\d{1,15})(?!\d)", re.MULTILINE | re.IGNORECASE)
 _SEGMENT_LISTS = {
     "blocks": r"Segments by Physical Reads$",
