@@ -145,6 +145,12 @@ def _by_name(table: CounterTable, snapshot: Snapshot) -> dict[str, _Counted]:
         ]
         name = ".".join(part for part in parts if part)
         values = {each: _number(row.get(each), each, name, table, snapshot) for each in _columns(table, row)}
+        if (least := min(values, key=values.__getitem__, default=None)) is not None and values[least] < 0:
+            raise UnusableFile(
+                snapshot.path,
+                f"{least} of {name} in {table.title} is negative: {values[least]:g}",
+                advice="No counter is: export the table again as it is.",
+            )
         reads = max(0.0, _sum(values, table.reads) - _sum(values, table.ahead))
         timed = any(column in row for column in table.read_ms)
         waited_ms = max(0.0, _sum(values, table.read_ms) - _sum(values, table.ahead_ms)) if timed else np.nan

@@ -112,6 +112,9 @@ def _of_place(by: PartitionKey, whole: SplitTable, part: SplitTable) -> Iterator
         yield NoRoute(code="owner", sentence=f"its open part {by.name} belongs to {part.owner}: OWNER TO {whole.owner}")
 
 
+BY_PRIMARY_KEY = "d"  # pg_class.relreplident, what new tables have
+
+
 def _of_surroundings(whole: SplitTable, part: SplitTable) -> Iterator[NoRoute]:
     """What a part loses while it is detached, or the next one does not get."""
     by_name = (
@@ -125,6 +128,9 @@ def _of_surroundings(whole: SplitTable, part: SplitTable) -> Iterator[NoRoute]:
     for code, names, what, remedy in by_name:
         if names:
             yield NoRoute(code=code, sentence=f"{what} ({list_names(sorted(set(names)))}): {remedy}")
+    if part.replica_identity != BY_PRIMARY_KEY:
+        sentence = "its open part has a REPLICA IDENTITY of its own, which the next one would not get: close it by hand"
+        yield NoRoute(code="replica_identity", sentence=sentence)
 
 
 # As the server prints it; FROM and TO by the groups of a regular expression.

@@ -46,7 +46,14 @@ from connectors.kit.templates import StatementTemplate, TemplateKind, texts_of
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import NoRoute, Route, Step
 from connectors.postgresql.catalog import find_relation
-from connectors.postgresql.close import Closable, closable_part, refuse_border, route_of_closing, values_of_closing
+from connectors.postgresql.close import (
+    BY_PRIMARY_KEY,
+    Closable,
+    closable_part,
+    refuse_border,
+    route_of_closing,
+    values_of_closing,
+)
 from connectors.postgresql.replication import Replication, read_replication
 from connectors.postgresql.routes import TAG, prologue_of, routes_of
 from connectors.postgresql.sessions import ReadSession, query
@@ -79,6 +86,11 @@ FORMATS = {
     "timestamp with time zone": "%Y-%m-%d %H:%M:%S+00",
 }
 
+_IDENTITY = (
+    "partitions of it have a REPLICA IDENTITY of their own, which new ones would not get: with a publication, UPDATE "
+    "and DELETE of their rows would fail"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionedTable(RangeTable):
@@ -97,7 +109,7 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
     if not rows:
         return None
     schema, name, owner, strategy, columns, kind, has_default, may_create = rows[0][:8]
-    opened = rows[0][16]
+    opened, identities = rows[0][16], {row[17] for row in rows if row[17] is not None}
     found = [_range(row[8:16]) for row in rows if row[8] is not None]
     endless = next((str(row[10]) for row in rows if str(row[13]).endswith(_NO_END)), "")
     ranges = sorted((each for each in found if each is not None), key=lambda each: each.high)
@@ -114,6 +126,7 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         (bool(endless), _WITHOUT_END.format(endless)),
         (len(ranges) < len(found), "not all of its partitions are tables with an end"),
         (opened, _OPENED.format(owner)),
+        (bool(identities - {BY_PRIMARY_KEY}), _IDENTITY),
         (
             may_create is False,
             f"its owner {owner} may not create in {space}: it needs CREATE on that tablespace, to fill it",

@@ -377,11 +377,19 @@ def _comments(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:
 
 
 def _replica_identity(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
+    """Of the whole and of the hot part; the cold one keeps it. A publication refuses UPDATE and DELETE without any."""
+    hot = own_name(plan, plan.names.hot)
     by_index = next((index.name for index in plan.table.indexes if index.replica_identity), None)
     if by_index is not None:
         yield text("ALTER TABLE {} REPLICA IDENTITY USING INDEX {}", whole, sql.Identifier(by_index))
+        yield text(
+            "EXECUTE (SELECT format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', {}, c.relname) "
+            "FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid JOIN pg_index AS i ON i.indexrelid = c.oid "
+            "WHERE h.inhparent = {}::regclass AND i.indrelid = {}::regclass)",
+            name_literal(hot), name_literal(own_name(plan, by_index)), name_literal(hot),
+        )  # fmt: skip
     kind = {"f": "FULL", "n": "NOTHING"}.get(plan.table.replica_identity)
-    for table in (whole, own_name(plan, plan.names.hot)) if kind else ():
+    for table in (whole, hot) if kind else ():
         yield text("ALTER TABLE {} REPLICA IDENTITY {}", table, sql.SQL(str(kind)))
 
 

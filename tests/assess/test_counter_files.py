@@ -58,6 +58,14 @@ def test_a_counter_that_is_no_number_is_named(here: Path) -> None:
     assert '"12\'345"' in done.err
 
 
+def test_a_negative_counter_is_refused(here: Path) -> None:
+    """The object would be left out, and the sum told as measured."""
+    (here / "operations.csv").write_text(OPERATIONS + "dbo,ORDERS,PK,950,-7600\ndbo,ITEMS,PK,10,50\n")
+    done = run_here("assess", "operations.csv", "--elapsed", "1h")
+    assert done.code == ExitCode.USAGE
+    assert "pageiolatchwaitinms of dbo.ORDERS.PK in sys.dm_db_index_operational_stats is negative: -7600" in done.err
+
+
 def test_files_have_the_sizes_that_the_view_says(here: Path) -> None:
     """So there is a curve; sizes of another file are refused and not left unread."""
     (here / "files.csv").write_text(FILES + "SHOP,SHOP_1,3600000,10100,90000,1048576\n")

@@ -105,6 +105,10 @@ def test_what_cannot_be_served(connector: PostgresqlConnector, dba: psycopg.Conn
         found = connector.template(kind, table, space, DAY)
         return found.sentence if isinstance(found, NoRoute) else ""
 
+    def name_of_last() -> str:
+        """The last partition, quoted."""
+        return f'"Odd 100%"."Orders_{day(0, "%Y_%m_%d")}"'
+
     assert why() == ""
     assert "no partitioned table" in why("public.nothing")
     assert "no tablespace other" in why(space="other")
@@ -119,10 +123,14 @@ def test_what_cannot_be_served(connector: PostgresqlConnector, dba: psycopg.Conn
     assert "past its policies" in why()
     dba.execute(opened.format("REVOKE", "FROM").encode())
     assert why() == ""
+    dba.execute(f"ALTER TABLE {name_of_last()} REPLICA IDENTITY FULL".encode())
+    assert "REPLICA IDENTITY of their own" in why()
+    dba.execute(f"ALTER TABLE {name_of_last()} REPLICA IDENTITY DEFAULT".encode())
+    assert why() == ""
     dba.execute("CREATE TABLE lists (a int) PARTITION BY LIST (a); CREATE TABLE ids (a int) PARTITION BY RANGE (a)")
     assert "ranges of one column" in why("public.lists")
     assert "are of integer" in why("public.ids")
-    name = f'"Odd 100%"."Orders_{day(0, "%Y_%m_%d")}"'
+    name = name_of_last()
     dba.execute(f'ALTER TABLE {name} RENAME TO "latest"'.encode())
     assert "does not say that its rows begin" in why()
     dba.execute(f'DROP TABLE "Odd 100%".latest; CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM'

@@ -228,6 +228,23 @@ def test_logical_replication_goes_on_or_a_split_is_refused(logical: Cluster, cle
     assert here.execute(PARTS).fetchall() == [("orders_p0", 1799), ("orders_p1", 199)]
 
 
+def test_changes_of_both_parts_are_published_by_the_same_key(logical: Cluster, cleanup: ExitStack) -> None:
+    """The replica identity is an index, and there is no primary key: without it the hot part could not be updated."""
+    dba = cleanup.enter_context(logical.session(cleanup.enter_context(logical.database())))
+    dba.execute("CREATE TABLE orders (id bigint NOT NULL, customer int)")
+    dba.execute("INSERT INTO orders SELECT n, n FROM generate_series(1, 2000) AS n")
+    dba.execute(
+        "CREATE UNIQUE INDEX orders_key ON orders (id); ALTER TABLE orders REPLICA IDENTITY USING INDEX orders_key"
+    )
+    dba.execute("VACUUM (ANALYZE) orders")
+    source = cleanup.enter_context(closing(logical.connector(dba.info.dbname)))
+    run(source, split_route(source, dba, "id", AMONG))
+    dba.execute("CREATE PUBLICATION p FOR TABLE orders WITH (publish_via_partition_root = true)")
+    for number in (5, 1900):
+        dba.execute("UPDATE orders SET customer = 0 WHERE id = %s", (number,))
+    assert dba.execute("SELECT count(*) FROM orders WHERE customer = 0").fetchone() == (2,)
+
+
 def _all_of(dba: psycopg.Connection) -> int:
     row = dba.execute("SELECT count(*) FROM orders").fetchone()
     assert row is not None

@@ -27,7 +27,8 @@ SELECT n.nspname AS schema,
        t.relrowsecurity AND EXISTS (
            SELECT FROM pg_catalog.pg_default_acl AS f, aclexplode(f.defaclacl) AS e
             WHERE f.defaclrole = t.relowner AND f.defaclobjtype = 'r' AND e.grantee <> t.relowner
-              AND f.defaclnamespace IN (0::oid, t.relnamespace)) AS opened
+              AND f.defaclnamespace IN (0::oid, t.relnamespace)) AS opened,
+       c.relreplident::text AS identity
   FROM pg_catalog.pg_class AS t
   JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace
   JOIN pg_catalog.pg_partitioned_table AS p ON p.partrelid = t.oid
