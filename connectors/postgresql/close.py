@@ -60,7 +60,7 @@ from connectors.postgresql.split_block import (
     text,
     whole_name,
 )
-from connectors.postgresql.split_statements import hot_part, refuse_large
+from connectors.postgresql.split_statements import hot_part, refuse_large, replica_identity
 from connectors.postgresql.split_table import FOREIGN_TYPE, BorderValue, OpenPart, PartitionKey, SplitColumn, SplitTable
 
 RANGE = "r"  # pg_partitioned_table.partstrat
@@ -112,7 +112,7 @@ def _of_place(by: PartitionKey, whole: SplitTable, part: SplitTable) -> Iterator
         yield NoRoute(code="owner", sentence=f"its open part {by.name} belongs to {part.owner}: OWNER TO {whole.owner}")
 
 
-BY_PRIMARY_KEY = "d"  # pg_class.relreplident, what new tables have
+BY_PRIMARY_KEY, BY_INDEX = "d", "i"  # pg_class.relreplident; the first is what new tables have
 
 
 def _of_surroundings(whole: SplitTable, part: SplitTable) -> Iterator[NoRoute]:
@@ -128,8 +128,8 @@ def _of_surroundings(whole: SplitTable, part: SplitTable) -> Iterator[NoRoute]:
     for code, names, what, remedy in by_name:
         if names:
             yield NoRoute(code=code, sentence=f"{what} ({list_names(sorted(set(names)))}): {remedy}")
-    if part.replica_identity != BY_PRIMARY_KEY:
-        sentence = "its open part has a REPLICA IDENTITY of its own, which the next one would not get: close it by hand"
+    if part.replica_identity == BY_INDEX or part.replica_identity != whole.replica_identity:
+        sentence = "the REPLICA IDENTITY of its open part is an index, or not that of the whole: close it by hand"
         yield NoRoute(code="replica_identity", sentence=sentence)
 
 
@@ -181,6 +181,7 @@ def close(closing: OpenPartEnd) -> str:
             whole, part, _low(closing), border_value(plan),
         ),
         *hot_part(plan, whole, like=whole),
+        *replica_identity(plan, own_name(plan, plan.names.hot)),
         text("ALTER TABLE {} DROP CONSTRAINT {}", part, _check(closing)),
     ]  # fmt: skip
     return block(statements, whole)

@@ -388,8 +388,13 @@ def _replica_identity(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
             "WHERE h.inhparent = {}::regclass AND i.indrelid = {}::regclass)",
             name_literal(hot), name_literal(own_name(plan, by_index)), name_literal(hot),
         )  # fmt: skip
+    yield from replica_identity(plan, whole, hot)
+
+
+def replica_identity(plan: SplitPlan, *tables: sql.Composable) -> Iterator[str]:
+    """Gives tables that of the plan's own table, where it is of no index."""
     kind = {"f": "FULL", "n": "NOTHING"}.get(plan.table.replica_identity)
-    for table in (whole, hot) if kind else ():
+    for table in tables if kind else ():
         yield text("ALTER TABLE {} REPLICA IDENTITY {}", table, sql.SQL(str(kind)))
 
 

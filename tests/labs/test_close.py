@@ -90,6 +90,10 @@ def test_there_and_back(
         ("orders_p2", "FOR VALUES FROM ('2000000') TO (MAXVALUE)"),
     ]  # fmt: skip
     assert split_orders.execute(LEFT).fetchone() == (0,)
+    same = (
+        "SELECT array_agg(DISTINCT relreplident::text) FROM pg_class WHERE relname LIKE 'orders_p_' AND relkind = 'r'"
+    )
+    assert split_orders.execute(same).fetchone() == (["f"],)
     split_orders.execute("SELECT setval('orders_id_seq', 2000000)")
     split_orders.execute(ADD.encode())
     back = way_back(route)
