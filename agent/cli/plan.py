@@ -375,7 +375,7 @@ def _worth_shown(session: Session, planning: Planning, worth: _Worth | None) -> 
     said = (
         tiers_shown(planning.situation.tiers),
         ranking.units(HEAD),
-        tuple(ranking.unit(row) for row in _not_chosen(ranking) if not _knows_nothing(session.database, ranking)),
+        () if _knows_nothing(session.database, ranking) else tuple(map(ranking.unit, _not_chosen(ranking))),
         advice_shown(worth.advice),
         tuple(split_worth(each) for each in splits.answer.splits),
         forecast_shown(splits.forecast),

@@ -242,7 +242,12 @@ class Pins:
     def rows(self, database: str, now: datetime) -> list[PinRow]:
         """Pins in force, the oldest first: where two match a unit, the later one counts."""
         with self._database.read() as reading:
-            return [_pin_row(reading, row) for row in reading.rows(_PINS_IN_FORCE, database=database, now=now)]
+            return pins_in_force(reading, database, now)
+
+
+def pins_in_force(reading: Reading, database: str, now: datetime) -> list[PinRow]:
+    """As ``Pins.rows``, by a reading that is under way."""
+    return [_pin_row(reading, row) for row in reading.rows(_PINS_IN_FORCE, database=database, now=now)]
 
 
 def _pin_row(reading: Reading, row: Row) -> PinRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -28,7 +29,8 @@ from agent.ledger.chain.trust import (
     why_not_covered,
 )
 from agent.ledger.errors import NotCovered, NotSigned, Refused, WrongState
-from agent.ledger.rows import ProposalRow, RuleRow, RuleState
+from agent.ledger.requests import pins_in_force
+from agent.ledger.rows import PinRow, ProposalRow, RuleRow, RuleState
 from agent.ledger.store.database import Database, Reading, Transaction
 from agent.ledger.store.schema import audit
 from agent.ledger.stored import (
@@ -40,10 +42,12 @@ from agent.ledger.stored import (
     require_decidable,
 )
 from agent.model.approvals import StandingRule
+from agent.model.proposals import Proposal
 from agent.model.signed_documents import RuleDocument
 from agent.model.states import MoveState
 from connectors.kit.contract import Clock
 from connectors.kit.templates import StatementTemplate
+from connectors.model.moves import key_matcher
 
 ORIGIN = "level auto"  # from where an automatic approval came
 _RULES = select(audit.c.subject).where(audit.c.event == RULE_PROPOSED)
@@ -215,8 +219,12 @@ class Rules:
     def _why_not(self, reading: Reading, standing: RuleStanding, row: ProposalRow) -> str:
         moves = load_moves(reading, MOVES_OF_PROPOSAL, proposal_id=row.id)
         struck = sum(move.state is not MoveState.PROPOSED for move in moves)
-        fault = why_not_covered(standing, row.proposal, struck, self._clock.now())
-        return fault or rule_signature_fault(reading, self.approval, standing)
+        now = self._clock.now()
+        return (
+            why_not_covered(standing, row.proposal, struck, now)
+            or rule_signature_fault(reading, self.approval, standing)
+            or _pinned_since(pins_in_force(reading, row.proposal.database, now), row.proposal)
+        )
 
     def _require_unopened(self, standing: RuleStanding) -> None:
         """Refuse to sign what needs no signature, or helps no more.
@@ -234,6 +242,15 @@ class Rules:
             raise WrongState(
                 f"standing rule {row.number} is {row.state}", advice="hotplace rules propose makes another."
             )
+
+
+def _pinned_since(pins: Sequence[PinRow], proposal: Proposal) -> str:
+    """Which unit of a proposal has a pin that the plan did not know, in words; "" where there is none."""
+    keys = sorted({key for move in proposal.moves for key in move.all_keys})
+    for pin in pins:
+        if pin.created_at > proposal.created_at and (key := next(filter(key_matcher(pin.pattern), keys), "")):
+            return f"{key} was pinned ({pin.pattern}) after this was proposed; the next plan knows that"
+    return ""
 
 
 def _next_number(reading: Reading) -> int:

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
-import numpy as np
-
 from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, group_of
@@ -32,9 +30,8 @@ from agent.planning.single_moves import without
 from agent.planning.situation import PinRule, governing_pins, pins_of, rows_of_keys
 from connectors.kit.contract import Clock, Connector
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
-from connectors.model.moves import key_matcher
 from connectors.model.new_space import makes_or_drops_space
-from connectors.model.observation import I64, Home, Inspection, Space
+from connectors.model.observation import Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 from policies.model.settings import Pin
@@ -364,7 +361,7 @@ class FactReader:
         # fit and the group not.
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
-        row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.all_keys})
+        row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.route.bundle.unit_keys})
         spaces = {space.name: space for space in storage.spaces}
         open_to = with_full_spaces(storage.spaces, self._ledger, self._database, self._clock.now())
         taking = {space.name: space for space in open_to}
@@ -372,11 +369,11 @@ class FactReader:
         fingerprint = self._connector.identify().fingerprint
         conditions = self._ledger.proposals.conditions(rows[0].proposal_id)
         siblings = self._ledger.moves.rows(proposal_id=rows[0].proposal_id)
-        against, now = self._rule_against(rows, siblings), self._clock.now()
-        begun = any(row.state not in TO_BEGIN for row in group_of(siblings, rows[0]))
-        pins = () if begun else self._pins(rows[0].proposal_id, now, by_rule=against is not None)
+        # A group that was begun is to be completed, whatever a rule or a pin says now.
+        begun, now = any(row.state not in TO_BEGIN for row in group_of(siblings, rows[0])), self._clock.now()
+        against = None if begun else self._ledger.rules.why_not_begin(rows[0].proposal_id)
+        pins = {} if begun else self._pins(rows, catalog.units.key, now, by_rule=against is not None)
         tiers = {space.name: int(tier) for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True)}
-        governing = governing_pins(catalog.units.key, pins) if pins else np.zeros(0, np.int64)
         template = self._ledger.rules.template_of(rows[0].proposal_id) if against == "" else None
         return [
             PrecheckFacts(
@@ -399,30 +396,34 @@ class FactReader:
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,
                 managed=row.move.reason in {WAY_BACK, UNDO} or tiers.get(row.move.to_space, FASTEST) >= FASTEST,
                 seconds=self._gate.seconds(row),
-                pinned=_pin_against(row, _pins_of(row, row_of, pins, governing), tiers),
+                pinned="" if row.move.is_way_back else _pin_against(row, pins, tiers),
             )
             for row in rows
         ]
 
-    def _pins(self, number: int, now: datetime, *, by_rule: bool) -> tuple[PinRule, ...]:
-        """Pins that whoever approved a proposal did not know: those that were set since; of a rule all."""
-        if by_rule:
-            return pins_of(self._database, self._ledger, now)
-        decided = self._ledger.proposals.row(number).decided_at
-        return tuple(
-            pin
-            for pin in self._ledger.pins.rows(self._database.name, now)
-            if decided is None or pin.created_at > decided
-        )
+    def _pins(
+        self, rows: Sequence[MoveRow], catalog: Sequence[str], now: datetime, *, by_rule: bool
+    ) -> dict[str, PinRule]:
+        """The pins of what some moves take elsewhere, by key, that whoever approved them did not know.
 
-    def _rule_against(self, rows: Sequence[MoveRow], siblings: Sequence[MoveRow]) -> str | None:
-        """Why the standing rule of some moves lets none of them begin now; "" where it does.
-
-        None: a person approved them, or their group was begun under the rule and is to be completed.
+        Args:
+            rows: the moves, of one proposal.
+            catalog: keys of all units.
+            now: when a pin must hold.
+            by_rule: whether a standing rule approved them, which knows none; a person knows those of that time.
         """
-        if any(row.state not in TO_BEGIN for row in group_of(siblings, rows[0])):
-            return None
-        return self._ledger.rules.why_not_begin(rows[0].proposal_id)
+        pins = pins_of(self._database, self._ledger, now)
+        if not by_rule:
+            decided = self._ledger.proposals.row(rows[0].proposal_id).decided_at
+            pins = tuple(
+                pin
+                for pin in self._ledger.pins.rows(self._database.name, now)
+                if decided is None or pin.created_at > decided
+            )
+        # Beside the units of the moves those that a pin names: its pattern, which may hold *, then means only them.
+        named = rows_of_keys(catalog, {pin.pattern for pin in pins})
+        keys = sorted({key for row in rows for key in row.move.all_keys} | named.keys())
+        return {key: pins[at] for key, at in zip(keys, governing_pins(keys, pins).tolist(), strict=True) if at >= 0}
 
     def _gain(self, siblings: Sequence[MoveRow]) -> float | None:
         """Wait an hour that the moves of a proposal which have yet to begin save by the newest plan."""
@@ -434,36 +435,19 @@ class FactReader:
         return float(sum(ranking.saved_if_moved[at] for at in rows_of_keys(ranking.key, keys).values()))
 
 
-def _pins_of(row: MoveRow, row_of: Mapping[str, int], pins: Sequence[PinRule], governing: I64) -> dict[str, PinRule]:
-    """The pin of each unit that a move takes elsewhere, splits or makes, as far as it has one.
-
-    Args:
-        row: the move.
-        row_of: of each such unit in the catalog.
-        pins: in their order.
-        governing: of each unit of the catalog, -1 for none; empty without pins.
-    """
-    keys = row.move.all_keys if pins else frozenset[str]()
-    known = {key: int(governing[row_of[key]]) for key in keys if key in row_of}
-    made = {
-        key: next((pin for pin in reversed(pins) if key_matcher(pin.pattern)(key)), None)
-        for key in keys - row_of.keys()
-    }
-    return {key: pins[at] for key, at in known.items() if at >= 0} | {key: pin for key, pin in made.items() if pin}
-
-
 def _pin_against(row: MoveRow, pins: Mapping[str, PinRule], tiers: Mapping[str, int]) -> str:
     """The pin that a move contradicts, in words, by the tiers that its spaces are on; "" where there is none.
 
     Args:
         row: the move.
-        pins: that govern its units, by key.
+        pins: of its units and others, by key.
         tiers: of each space, 0 the fastest, -1 none.
     """
     arrives = tiers.get(row.move.to_space) == FASTEST
     leaves = tiers.get(row.move.from_space) == FASTEST and not arrives
     against = {Pin.NEVER: arrives, Pin.MUST: leaves}
-    key = next((key for key, pin in pins.items() if against.get(pin.pin, False)), "")
+    contradicted = (key for key in sorted(row.move.all_keys & pins.keys()) if against.get(pins[key].pin, False))
+    key = next(contradicted, "")
     if not key:
         return ""
     return f"{key} is pinned to {pins[key].pin.name.lower()} ({pins[key].pattern}); hotplace pin --list shows by whom"

@@ -200,10 +200,10 @@ def claim_all(watches: Collection[Watch], seconds: float = WAITS_SECONDS) -> lis
         if thread.is_alive():
             log.warning("does not answer yet", database=name)
     over.set()
-    return [_or_twice(watch, error, watches) for watch, error in held]
+    return [_named_twice(watch, error, watches) for watch, error in held]
 
 
-def _or_twice(watch: Watch, error: LeaseHeld, watches: Collection[Watch]) -> LeaseHeld:
+def _named_twice(watch: Watch, error: LeaseHeld, watches: Collection[Watch]) -> LeaseHeld:
     """The error, or that the other agent is this one: the configuration has the database under two names."""
     with suppress(ConnectorError):
         own = watch.identity.fingerprint

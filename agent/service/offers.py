@@ -22,7 +22,6 @@ from agent.planning.splits import split_answer_on
 from agent.planning.template_proposals import rolling_proposals
 from agent.sampling.learned_state import fill_of, record_fill
 from connectors.kit.contract import Clock, Connector
-from connectors.model.moves import key_matcher
 from connectors.model.observation import Catalog
 
 
@@ -96,15 +95,10 @@ class ProposalOffers:
         return idle
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
-        """Approve what waits and a standing rule covers, unless a unit was pinned since, which the next plan knows."""
+        """Approve what waits and a standing rule covers."""
         waiting = self._ledger.proposals.rows(database=self._database.name, states={ProposalState.PROPOSED})
-        pins = self._ledger.pins.rows(self._database.name, self._clock.now()) if waiting else []
         approved = []
         for row in reversed(waiting):
-            since = [key_matcher(pin.pattern) for pin in pins if pin.created_at > row.proposal.created_at]
-            keys = {key for move in row.proposal.moves for key in move.all_keys}
-            if any(means(key) for means in since for key in keys):
-                continue
             with suppress(Refused):  # it goes on waiting for a person; `hotplace rules show` says why
                 approved.append(self._ledger.rules.approve(row.id))
         return tuple(approved)

@@ -70,7 +70,7 @@ class Observation:
     stays: Bools | None = None  # (n,) units that no placement moves: dictionary, undo; None: there are none
     sections: Mapping[str, str] = field(default_factory=dict)  # where each kind of figure stands in the file
     logical_reads: float = float("nan")  # blocks a second, from memory or not; with transactions the work that was done
-    database_id: str = ""  # that names may share, "" where the file does not say; and so on
+    database_id: str = ""  # that names may share, "" where the file does not say
     instance: str = ""
     marks: tuple[int, int] | None = None  # begin and end in the order of the database, such as numbers of snapshots
 

@@ -333,8 +333,7 @@ def key_matcher(pattern: str) -> Callable[[str], bool]:
     """What tells whether a unit is meant by what a person wrote: by its key, or by one with ``*`` and ``?`` in it.
 
     ``[`` stands for itself, since it is common in quoted names: taken for a set of characters, a rule for ``"a[1]"``
-    would not mean that table, but ``"a1"``. ``[[]`` and ``[]]`` mean brackets too, as they
-    would in a shell.
+    would not mean that table, but ``"a1"``. ``[[]`` and ``[]]`` mean brackets too, as they would in a shell.
 
     >>> means = key_matcher('shop."a[1]"*')
     >>> means('shop."a[1]"'), means('shop."a[1]_pkey"'), means('shop."a1"'), key_matcher("[[]dbo[]].*")("[dbo].[a]")

@@ -216,7 +216,9 @@ def _insist_on_one(path: str, text: str) -> None:
     second = None if end is None else _BEGIN.search(text, end.end())
     if second is not None:
         line = text.count("\n", 0, second.start()) + 1
-        raise UnusableFile(path, "a second report begins here", advice="Give each report as a file.", line=line)
+        raise UnusableFile(
+            path, "a second report begins here", advice="Give each report in a file of its own.", line=line
+        )
 
 
 def _flat(sections: Iterable[Section]) -> str:

@@ -196,16 +196,18 @@ def query(name: str, major: int = NEWEST) -> str:
     Raises:
         FileNotFoundError: there is no such query.
     """
-    text = (files("connectors.sqlserver") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    lines = [_for_version(line, major) for line in text.splitlines() if not line.startswith("--")]
-    return "\n".join(lines).strip()
+    return "\n".join(_for_version(line, major) for line in _lines(name)).strip()
 
 
 def printed_query(name: str) -> str:
     """The same for a person: of the newest release, with what each earlier one needs as a comment in its line."""
+    return "\n".join(_with_earlier(line) for line in _lines(name)).strip()
+
+
+def _lines(name: str) -> list[str]:
+    """A query as its file has it, without its head."""
     text = (files("connectors.sqlserver") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    lines = [_with_earlier(line) for line in text.splitlines() if not line.startswith("--")]
-    return "\n".join(lines).strip()
+    return [line for line in text.splitlines() if not line.startswith("--")]
 
 
 @cache
@@ -225,11 +227,9 @@ def _for_version(line: str, major: int) -> str:
 
 def _with_earlier(line: str) -> str:
     gate = _GATED.match(line)
-    return (
-        line
-        if gate is None
-        else f"{_for_version(line, NEWEST)} -- before {YEARS[int(gate['since'])]}: {gate['before']}"
-    )
+    if gate is None:
+        return line
+    return f"{_for_version(line, NEWEST)} -- before {YEARS[int(gate['since'])]}: {gate['before']}"
 
 
 class RunningStatement:

@@ -477,7 +477,7 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
             most_read_seconds=float(high[row]) * seconds if has_interval else 0.0,
             servers=_servers(prior[row], state.points[row]),
         )
-        capped = fitted.capped(below)
+        capped = fitted.cap(below)
         moved = abs(capped.random_read_seconds / seconds - 1) > SHOWN_AS_EQUAL
         speeds.append(replace(capped, estimated=moved and not measured))
     return tuple(reversed(speeds))

@@ -165,7 +165,7 @@ def _faster(tiers: tuple[Tier, ...], factor: F64) -> tuple[Tier, ...]:
     found: list[Tier] = []
     for tier, share in zip(reversed(tiers), reversed(factor.tolist()), strict=True):
         below = found[-1].speed if found else None
-        found.append(replace(tier, speed=tier.speed.scaled(share).capped(below)))
+        found.append(replace(tier, speed=tier.speed.scale(share).cap(below)))
     return tuple(reversed(found))
 
 

@@ -87,7 +87,7 @@ class TierSpeed:
         if self.read_ahead_bytes < 1:
             raise ValueError(f"read_ahead_bytes is {self.read_ahead_bytes}, expected 1 or more")
 
-    def scaled(self, share: float) -> Self:
+    def scale(self, share: float) -> Self:
         """With shorter read times, and the ends of what is possible with them."""
         return replace(
             self,
@@ -98,7 +98,7 @@ class TierSpeed:
             estimated=self.estimated or (share < 1.0 and not self.measured),
         )
 
-    def capped(self, below: TierSpeed | None) -> Self:
+    def cap(self, below: TierSpeed | None) -> Self:
         """No slower than the tier below it; the time is within the ends of what is possible all the same."""
         if below is None:
             return self

@@ -11,8 +11,8 @@ it. ``workload`` says which of two cases a load is; until it knows, both are giv
 The mix of transactions stays, and the buffer pool misses the same blocks per transaction wherever they come from. What
 is unknown widens the interval: each cause is solved at both of its ends, and the distances add up as squares:
 
-- the model and what was counted, including sessions' time outside reads, and processor time of a transaction, part of
-  which may be that of waiting for disks (``WAKING_SECONDS``);
+- the model and what was counted, including sessions' time outside reads, and processor time of a transaction, which
+  is longer on idle processors;
 - how many requests a tier serves at a time (``device``), and for a fast tier without ``iops`` whether it has a limit at
   all: ``ASSUMED_IO`` a second and ``ASSUMED_BYTES``, or what it serves now;
 - what part of reads ahead, of background writes and of the log's work comes with the transactions (``workload`` learns
@@ -71,10 +71,10 @@ POPULATION_ERROR = 0.05
 # Of the processor time of a transaction: other programs, caches and a clock that slows down make it differ; and the
 # formula for several processors is off by about as much where they are the bottleneck.
 PROCESSOR_ERROR = 0.05
-# Of it what a read costs that waits for a disk, at most: falling asleep, waking up, and caches that others have filled
-# since. A load on a virtual machine took 0.52 ms a transaction of four reads beside a disk, and 0.16 ms beside an SSD.
-WAKING_SECONDS = 1e-4
-LEAST_COMPUTING = 0.1  # of a transaction's processor time, which is no waiting
+# Of it for each share of the processors that is idle now, at most: with cold caches and after deep sleep the same work
+# takes longer. On a virtual machine of two processors two loads of six sessions took 0.68 and 0.52 ms a transaction
+# while they waited for a disk, and 0.23 and 0.16 ms once they did not (2.9 and 3.3 times).
+IDLE_ERROR = 3.0
 # Of it for each share of the processors that other programs take. Two threads on one core do 1.3 times the work of one
 # (Intel, How to Determine the Effectiveness of Hyper-Threading Technology with an Application, 2011), so that each
 # takes 1.5 times as long: as much as a 90 % interval reaches where others take half of the processors, the other half
@@ -236,7 +236,7 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
     situation, database = case.situation, case.situation.database
     rate, wait = (float(found[0]) for found in network.solve())
     causes = [*_unknown(case, loop)]
-    ends = [_errors(network, database, settings, counting), _processor_ends(case, network, settings)]
+    ends = [_errors(network, database, settings, counting), _processor_ends(network, database, settings)]
     low, high = _together(rate, [*ends, *(rates for rates, _ in causes)])
     if not database.population > 0:
         low = min(low, database.transactions)
@@ -297,25 +297,16 @@ def _errors(
     return float(low.solve()[0][0]), float(high.solve()[0][0])
 
 
-def _processor_ends(case: _Case, network: Network, settings: PolicySettings) -> tuple[float, ...]:
+def _processor_ends(network: Network, database: DatabaseDemand, settings: PolicySettings) -> tuple[float, ...]:
     """Rates by the error of the time that a transaction takes of a processor; none where that is not counted."""
     if network.processors is None:
         return ()
-    ours, database = network.processors, case.situation.database
-    beside = contested_processors(database) / database.processors
+    ours, beside = network.processors, contested_processors(database) / database.processors
     error = hypot(PROCESSOR_ERROR, CONTESTED_ERROR * beside) * spread(settings.certainty)
-    least = ours.seconds * exp(-error) - _reads_spared(case) / database.transactions * WAKING_SECONDS
-    ends = ours.seconds * exp(error), max(ours.seconds * LEAST_COMPUTING, least)
+    idle = max(0.0, 1.0 - database.processor / database.processors - beside)
+    ends = ours.seconds * exp(error), ours.seconds * exp(-error) / (1.0 + IDLE_ERROR * idle)
     networks = [replace(network, processors=replace(ours, seconds=seconds)) for seconds in ends]
     return tuple(float(each.solve()[0][0]) for each in networks)
-
-
-def _reads_spared(case: _Case) -> float:
-    """Reads a second, at today's pace, that wait for a disk now and for none after the moves."""
-    tiers = case.situation.tiers
-    seconds = np.array([tier.speed.random_read_seconds for tier in tiers])
-    waits = np.where(queued_tiers(case.situation), case.waits.now[TRANSACTIONS] - case.waits.then[TRANSACTIONS], 0.0)
-    return max(0.0, float(np.divide(waits, seconds, out=np.zeros(len(tiers)), where=seconds > 0).sum()))
 
 
 def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]:

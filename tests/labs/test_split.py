@@ -23,6 +23,7 @@ from connectors.model.moves import REJOIN, Border, Bundle, Locked, NoRoute, Rout
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.mover import PostgresqlMover
+from policies.model.settings import Pin
 from tests.contract.asking import run
 from tests.documents import check_document
 from tests.labs.postgresql import Cluster, client, installations, wait_until
@@ -425,6 +426,31 @@ def approved(watch: Watch, ledger: Ledger, border: int = 1000000) -> tuple[Propo
     number = ledger.proposals.store(proposal)
     ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
     return proposal, number
+
+
+@only_newest
+def test_a_split_that_was_pinned_after_its_approval_does_not_begin(place: Place) -> None:
+    """By a pattern; without the pin the next one is carried out."""
+    with place.agent() as (watch, ledger):
+        approved(watch, ledger)
+        ledger.pins.pin("real", "public.ord*", Pin.NEVER, who="bert", reason="")
+        (row,) = watch.act()
+        assert row.state is MoveState.SKIPPED
+        assert row.reason.startswith("public.orders is pinned to never (public.ord*)"), row.reason
+        ledger.pins.unpin("real", "public.ord*", who="bert")
+        approved(watch, ledger, 1000001)
+        assert [each.state for each in watch.act()] == [MoveState.PLACED]
+
+
+@only_newest
+def test_a_pin_of_a_table_whose_name_is_a_pattern_is_of_no_other(place: Place, connector: PostgresqlConnector) -> None:
+    """A key first, a pattern only where there is no such key: just before a move begins, too."""
+    for name in ('"or*"', '"or B"'):
+        place.dba.execute(f"CREATE TABLE {name} AS SELECT 1 AS id".encode())
+    place.approve(connector, 'public."or B"')
+    with place.agent() as (watch, ledger):
+        ledger.pins.pin("real", 'public."or*"', Pin.NEVER, who="bert", reason="")
+        assert [each.state for each in watch.act()] == [MoveState.PLACED]
 
 
 class AgentDied(BaseException):

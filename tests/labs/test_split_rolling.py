@@ -15,6 +15,7 @@ from agent.model.states import MoveState
 from connectors.kit.templates import TemplateKind
 from connectors.model.moves import NoRoute
 from connectors.postgresql.connector import PostgresqlConnector
+from policies.model.settings import Pin
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, LIMITS, Site, a_template, act
 from tests.labs.postgresql import Cluster
@@ -111,6 +112,30 @@ def test_days_by_signed_rules(
     assert gaps[0] == gaps[1] > 100, "each row that was added is there"
     options = dba.execute("SELECT DISTINCT reloptions FROM pg_class WHERE relname ~ '^orders_p[0-9]$'")
     assert options.fetchall() == [(["fillfactor=90"],)]
+
+
+@only_newest
+def test_a_pin_holds_against_a_rule(
+    tmp_path: Path, cluster: Cluster, dbname: str, dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """What a rule would bring to the fast tier stays where a pin forbids it; without the pin it comes."""
+    split_by_day(connector, dba)
+    site, calendar = a_site(tmp_path, cluster, dba), Calendar()
+    site.clock = calendar
+    calendar.turn_to(FIRST - timedelta(hours=3))
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.CLOSED_PART, KEY, "fast", 1), 1)
+        ledger.pins.pin(watch.database.name, f"{KEY}*", Pin.NEVER, who="bert", reason="")
+    calendar.turn_to(FIRST + timedelta(minutes=1))
+    with site.agent() as (watch, ledger, jobs):
+        (row,) = act(watch, jobs)
+        assert row.state is MoveState.SKIPPED
+        assert row.reason.startswith(f"{KEY}_p1 is pinned to never ({KEY}*)"), row.reason
+        assert act(watch, jobs) == [], "once a day, as the rule has it"
+        ledger.pins.unpin(watch.database.name, f"{KEY}*", who="bert")
+    calendar.turn_to(FIRST + timedelta(days=1, minutes=2))
+    with site.agent() as (watch, _, jobs):
+        assert {row.state for row in act(watch, jobs)} == {MoveState.PLACED}
 
 
 def with_part_of_the_day(site: Site, calendar: Calendar, at: datetime) -> None:

@@ -130,8 +130,9 @@ def test_no_rule_approves_what_was_pinned_since(site: Site, anna: Person) -> Non
     with site.agent() as (watch, ledger):
         site.clock.sleep(1)
         ledger.pins.pin("sim", hot, Pin.NEVER, who="bert", reason="")
-        open_rule(watch, ledger, anna)
+        rule = ledger.rules.row(open_rule(watch, ledger, anna))
         assert watch.offers.approve_by_rules() == ()
+        assert ledger.rules.why_not(row, rule).startswith(f"{hot} was pinned ({hot}) after this was proposed")
         ledger.pins.unpin("sim", hot, who="bert", reason="")
         assert [each.id for each in watch.offers.approve_by_rules()] == [row.id]
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from agent.ledger.rows import MoveRow
@@ -18,7 +17,6 @@ from agent.moving.precheck import (
     PrecheckFacts,
     PrecheckRefusal,
     _pin_against,
-    _pins_of,
     precheck_group,
 )
 from connectors.model.observation import Home, Inspection, Space
@@ -155,12 +153,8 @@ def test_the_pin_of_what_a_split_takes_apart_is_known() -> None:
     """A split's bundle has no units, since its rows stay one table; the pin is the table's."""
     move = a_move()
     split = replace(move, route=replace(move.route, bundle=replace(move.route.bundle, unit_keys=())))
-    pin = SimpleNamespace(pattern="public.orders", pin=Pin.NEVER)
+    pins = {"public.orders": SimpleNamespace(pattern="public.o*", pin=Pin.NEVER)}
     for each in (move, split):
-        pins = _pins_of(a_row(move=each), {"public.orders": 0}, [pin], np.array([0], dtype=np.int64))
-        assert pins == {"public.orders": pin}
         assert "is pinned to never" in _pin_against(a_row(move=each), pins, {"slow": 1, "fast": 0})
         assert _pin_against(a_row(move=each), pins, {"slow": 1, "fast": 2}) == ""
-    assert _pins_of(a_row(), {"public.orders": 0}, [], np.zeros(0, np.int64)) == {}
-    of_all = SimpleNamespace(pattern="public.o*", pin=Pin.NEVER)  # one that is yet to be made is in no catalog
-    assert _pins_of(a_row(move=split), {}, [of_all], np.zeros(0, np.int64)) == {"public.orders": of_all}
+    assert _pin_against(a_row(), {"public.other": pins["public.orders"]}, {"slow": 1, "fast": 0}) == ""

@@ -83,7 +83,7 @@ def test_reads_that_memory_answers_are_as_quick_as_they_were() -> None:
 def test_a_shown_time_is_within_what_waits_leave() -> None:
     """Whatever makes it shorter: the tier below it, or sessions that cannot wait so long."""
     speed = replace(SSD, random_read_seconds=3e-6, least_read_seconds=2.8e-6, most_read_seconds=6.4e-6)
-    for shorter in (speed.capped(replace(HDD, random_read_seconds=2.5e-6)), speed.scaled(0.5), speed.capped(None)):
+    for shorter in (speed.cap(replace(HDD, random_read_seconds=2.5e-6)), speed.scale(0.5), speed.cap(None)):
         assert shorter.least_read_seconds <= shorter.random_read_seconds <= shorter.most_read_seconds
 
 

@@ -235,14 +235,15 @@ def test_sessions_that_think_do_not_become_many(think: float, left: float) -> No
     assert found.assumed == ("no iops configured for ssd",)
 
 
-def test_sessions_that_need_not_sleep_may_compute_less() -> None:
-    """A load that took 0.52 ms of a processor beside a disk and 0.16 ms without: the interval reaches so far."""
-    reads, service = 4.0, 0.0054
-    now = solve([ExactStation(seconds=reads * service, servers=1), ExactStation(seconds=0.00052, servers=2)], 0.0, 6)
-    then = solve([ExactStation(seconds=0.00016, servers=2)], 0.0, 6)
+@pytest.mark.parametrize(("idle", "busy"), [(0.00068, 0.00023), (0.00052, 0.00016)])
+def test_busy_processors_may_need_less_for_a_transaction(idle: float, busy: float) -> None:
+    """Two loads took three times as long to compute while they waited for a disk: the interval reaches so far."""
+    reads, service = 1.8, 0.0054
+    now = solve([ExactStation(seconds=reads * service, servers=1), ExactStation(seconds=idle, servers=2)], 0.0, 6)
+    then = solve([ExactStation(seconds=busy, servers=2)], 0.0, 6)
     database = DatabaseDemand(
         reads=reads * now.rate, read_wait=float(now.waiting[0]), transactions=now.rate, active=6.0, population=6.0,
-        processor=0.00052 * now.rate, processors=2.0,
+        processor=idle * now.rate, processors=2.0,
     )  # fmt: skip
     at_once = TierSpeed(random_read_seconds=1e-9, sequential_read_seconds=1e-9, write_seconds=1e-9)
     wait = replace(HDD, random_read_seconds=float(now.waiting[0]) / (reads * now.rate), idle_read_seconds=service)
