@@ -194,7 +194,10 @@ def test_emulated_server_a_copy_tells_its_bytes(lab: Any, connect: Connect) -> N
 
 
 def _when_rebalancing(lab: Any, act: Any) -> None:
+    """Act while the mover watches one: it begins with the COMMIT, whose answer is still to come then."""
     wait_until(lambda: bool(lab.rebalancing()), "a rebalance")
+    before = lab.looks()
+    wait_until(lambda: lab.looks() > before, "somebody looks at it")
     act()
 
 

@@ -435,6 +435,10 @@ class Lab:
         """Every statement that changed, or tried to change, the emulated database."""
         return list(self._shared.sent)
 
+    def looks(self) -> int:
+        """How often somebody has looked for rebalances."""
+        return self._shared.looks
+
     def cut(self, handle: int | None = None) -> None:
         """End one connection, or all, without a word."""
         for number, connection in list(self._shared.connections.items()):

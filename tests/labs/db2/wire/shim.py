@@ -54,6 +54,7 @@ class Shared:
         self.statements = Statements(world, self.force)
         self.tables = Tables(world)
         self.sent: list[str] = []  # what the lab itself executed, for tests
+        self.looks = 0  # queries of rebalances, for tests
 
     def drop_tables(self, *names: tuple[str, str]) -> None:
         """Take tables that statements made out of Derby: those, or all."""
@@ -284,6 +285,7 @@ class Shim:
             if view.plain in user.may_not_use - self._shared.world.executable[user.authid]:
                 raise _not_for(user, view)
         self._shared.projection.refresh(rewriter.asked)
+        self._shared.looks += "MON_GET_REBALANCE_STATUS" in rewriter.asked
         # An uncommitted read takes an IN lock of the table, with which an exclusive lock agrees; Derby would wait.
         return found.replace(LEASE, f"{SCHEMA}.NOTHING") if found.rstrip().endswith("WITH UR") else found
 
