@@ -2,8 +2,8 @@
 
 28 days of the loads of ``tests.bench.policies.wandering.parts``, from an empty fast tier. Splits are weighed by the
 product's own planner, by what looks into the pool have shown until then, at most ten in a play; who works with a table
-waits while it is split. Next to it the same ten splits for nothing, made before the play of what sessions then wait for
-most, and the best of three caches of pages whose fills are charged as copies are.
+waits while it is split. Next to it any number of them, as the product has it; ten splits for nothing, made before the
+play of what sessions then wait for most; and the best of three caches of pages whose fills are charged as copies are.
 
 ``--shapes A,B`` and ``--seeds 31,32`` play a part, ``--quick`` plays four days with one seed, ``--table`` prints each
 play for people and ``--write`` publishes the rows.
@@ -35,10 +35,12 @@ class Ranged:
     shape: str
     seed: int
     whole: float  # by whole units
-    ranges: float  # with splits that are learned and paid
+    ranges: float  # with ten splits at most that are learned and paid
+    unlimited: float  # with any number of them
     free: float  # with those that are known and cost nothing
     cache: float  # by the best of the page caches whose fills are charged
-    splits: int
+    splits: int  # of ten at most
+    unlimited_splits: int
 
     @property
     def gain(self) -> float:
@@ -55,7 +57,8 @@ class Ranged:
         """The play in one line."""
         return (
             f"{self.shape} {self.seed}: {self.gain:.3f} of whole units with {self.splits} splits, {self.of_free:.3f} "
-            f"of free ones (which have {self.free / self.whole:.3f}); best page cache {self.cache / self.whole:.3f}"
+            f"of free ones (which have {self.free / self.whole:.3f}); {self.unlimited / self.whole:.3f} with "
+            f"{self.unlimited_splits} where any number may be made; best page cache {self.cache / self.whole:.3f}"
         )
 
 
@@ -68,7 +71,7 @@ def play(task: tuple[str, int, int]) -> Ranged:
     caches = play_caches(world(shape, seed, hours=hours))
     return Ranged(
         shape=shape, seed=seed, **gain, cache=max(each.gain for each in caches if "charged" in each.policy),
-        splits=players["ranges"].splits,
+        splits=players["ranges"].splits, unlimited_splits=players["unlimited"].splits,
     )  # fmt: skip
 
 
@@ -83,6 +86,13 @@ def figures(played: Sequence[Ranged], command: str = COMMAND) -> list[Measuremen
             name=f"{ROWS}gain", value=fmean(gains), unit=unit, better="higher", command=command, spread=spread,
             note=f"splits learned and paid, ten in 28 days at most, maximum_stall {format_seconds(MAXIMUM_STALL)}; "
             f"goal {GOAL}; free and known from the start {fmean(each.free / each.whole for each in played):.3f}",
+        ),
+        Measurement(
+            name=f"{ROWS}unlimited", value=fmean(each.unlimited / each.whole for each in played), unit=unit,
+            better="higher", command=command, spread=f"{min(each.unlimited / each.whole for each in played):.3f} to "
+            f"{max(each.unlimited / each.whole for each in played):.3f}, {len(gains)} values",
+            note="any number of splits in 28 days, ten weighed at a time, as a plan does; at most "
+            f"{max(each.unlimited_splits for each in played)} were made",
         ),
         Measurement(
             name=f"{ROWS}gain_min", value=worst.gain, unit=unit, better="higher", command=command,
@@ -102,10 +112,11 @@ def figures(played: Sequence[Ranged], command: str = COMMAND) -> list[Measuremen
     for shape in dict.fromkeys(each.shape for each in played):
         own = [each for each in played if each.shape == shape]
         splits, free = fmean(each.splits for each in own), fmean(each.free / each.whole for each in own)
+        more, made = fmean(each.unlimited / each.whole for each in own), fmean(each.unlimited_splits for each in own)
         rows.append(
             Measurement(
                 name=f"{ROWS}{shape}", value=fmean(each.gain for each in own), unit=unit, better="higher",
-                command=command, note=f"{splits:g} splits; free ones {free:.3f}",
+                command=command, note=f"{splits:g} splits; free ones {free:.3f}; any number {more:.3f} with {made:g}",
             )
         )  # fmt: skip
     return rows

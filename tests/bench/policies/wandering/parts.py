@@ -6,12 +6,13 @@ the hot parts; a table that is not split is one unit to everybody, and its two r
 
 What looks into the pool would show is drawn: every ``LOOK_HOURS`` hours the shares of reads of ``SEEN`` blocks, of the
 tables that the product looks into. A split moves the hot part, reads the whole table twice, and locks the table for as
-long: who works with it waits. A table that is split stays so. Once ``MOST_SPLITS`` are made the engine offers no more:
-left out of a plan by the stage, a split would have others make room for nothing.
+long: who works with it waits. A table that is split stays so. Where a play has a limit, the engine offers no more once
+so many are made: left out of a plan by the stage, a split would have others make room for nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import repeat
@@ -47,7 +48,7 @@ SHAPES = (
 )  # fmt: skip
 SEEDS = (31, 32)
 HOT_BYTES, HOT_READS = 0.2, 0.8
-MOST_SPLITS = 10  # in a play
+MOST_SPLITS = 10  # in a play with a limit; a plan of the product weighs ten at a time and has no other
 LOOK_HOURS, SEEN = 6, 400  # hours, blocks of each table
 MAXIMUM_STALL = 4 * HOUR  # given for a night without users; what it costs is counted all the same
 _BLOCKS = 12_800
@@ -81,9 +82,9 @@ def parts_world(shape: str, seed: int, *, hours: int) -> World:
 class PartedColumns(Columns):
     """A connector that lists a table as one unit until it is split."""
 
-    def __init__(self, world: World, clock: VirtualClock) -> None:
+    def __init__(self, world: World, clock: VirtualClock, most: float) -> None:
         super().__init__(world.catalogue, world.capacity, clock)
-        self._world, self._units = world, len(world.catalogue) // 2
+        self._world, self._units, self._most = world, len(world.catalogue) // 2, most
         self.split: Bools = np.zeros(self._units, dtype=np.bool_)
 
     @property
@@ -147,7 +148,7 @@ class PartedColumns(Columns):
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> Route | NoRoute:
         """Rows of the hot part are written to the other space, after and before the table is read as a whole."""
-        if self.split.sum() >= MOST_SPLITS:
+        if self.split.sum() >= self._most:
             return NoRoute(code="enough", sentence="as many tables are split as may be")
         row = bundle.physical_ids[0] - FIRST_ID
         size = self._world.size[self.hour]
@@ -172,20 +173,21 @@ class WholeColumns(PartedColumns):
 class PartsHotplace:
     """The product with its defaults, proposals carried out at once."""
 
-    def __init__(self, world: World, *, splits: bool, known: bool = False) -> None:
+    def __init__(self, world: World, *, most: float = 0, known: bool = False) -> None:
         """Wire it up.
 
         Args:
             world: of ``parts_world``.
-            splits: whether the engine offers splits.
+            most: splits in the play, ``math.inf`` for any number; 0: the engine offers none.
             known: splits cost nothing, and where heat lies is known from the start.
         """
-        self.name = "hotplace with splits" if splits else "hotplace"
+        self.name = "hotplace with splits" if most else "hotplace"
+        self._most = most
         self._costs: dict[str, RouteCost] = {}  # predicted of what is copied this hour, by key of each row
         self.stalls: list[tuple[int, float, RouteCost]] = []  # tables, seconds of their locks, predicted; of this hour
         self._world, self._units = world, len(world.catalogue) // 2
         self._clock = VirtualClock()
-        self._columns = (PartedColumns if splits else WholeColumns)(world, self._clock)
+        self._columns = (PartedColumns if most else WholeColumns)(world, self._clock, most)
         if known:
             self._columns.split = np.isin(np.arange(self._units), _most_waited_for(world))
         self._memory = Memory(self._clock)
@@ -229,7 +231,7 @@ class PartsHotplace:
             size = int(moment.size[rows].sum())
             splits = move.part is not None
             seconds = size / COPY_BYTES_PER_SECOND
-            enough = splits and self.splits >= MOST_SPLITS
+            enough = splits and self.splits >= self._most
             if enough or seconds > left or (up and size > room) or (move.group or -1 - at) in stopped:
                 stopped.add(move.group or -1 - at)
                 continue
@@ -340,7 +342,8 @@ class PartsStage(Stage):
 def policies(world: World) -> Mapping[str, PartsHotplace]:
     """Who plays, by name."""
     return {
-        "whole": PartsHotplace(world, splits=False),
-        "ranges": PartsHotplace(world, splits=True),
-        "free": PartsHotplace(world, splits=False, known=True),
+        "whole": PartsHotplace(world),
+        "ranges": PartsHotplace(world, most=MOST_SPLITS),
+        "unlimited": PartsHotplace(world, most=math.inf),
+        "free": PartsHotplace(world, known=True),
     }
