@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 
+from agent.ledger.errors import Stopped
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, StepState
 from agent.ledger.state_names import HALF_DONE
@@ -244,7 +245,7 @@ class Reconciler:
             self._send(row, tidy, result)
         except LeaseHeld:
             raise
-        except ConnectorError as error:
+        except (ConnectorError, Stopped) as error:
             return str(error)
         return ""
 

@@ -25,7 +25,7 @@ from connectors.kit.rolling import HIGH, LOW, OPENED, PARTITION, TAG_NAME
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import CLOSE, Bundle, Locked, NoRoute, Operation, Route, Step, Transfer, UnitKind
 from connectors.postgresql.catalog import Relation
-from connectors.postgresql.routes import SCAN_WORK, TAG, patience_of, prologue_of, refuse_relation
+from connectors.postgresql.routes import CHANGED, SCAN_WORK, TAG, patience_of, prologue_of, refuse_relation
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import (
     MIB,
@@ -40,7 +40,6 @@ from connectors.postgresql.split import (
     wait_seconds,
 )
 from connectors.postgresql.split_block import (
-    CHANGED,
     COUNTED,
     OWN,
     VARIABLES,
@@ -50,6 +49,7 @@ from connectors.postgresql.split_block import (
     block,
     border_value,
     copied,
+    dropped_check,
     guarded_begin,
     literal,
     name_literal,
@@ -161,7 +161,7 @@ def validate_end(closing: OpenPartEnd) -> str:
 
 def drop_end(closing: OpenPartEnd) -> str:
     """Takes back what an interrupted closing, or its way back, has left."""
-    return text("ALTER TABLE {} DROP CONSTRAINT IF EXISTS {}", _part(closing), _check(closing))
+    return dropped_check(closing.plan.names.check)
 
 
 def close(closing: OpenPartEnd) -> str:

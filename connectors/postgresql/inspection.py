@@ -78,8 +78,9 @@ def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettin
         home = Home.SOURCE if split else Home.TARGET if plain else _other(state)
         return _split_inspection(route, home, running=running, size=state.hot_bytes if split else 0)
     home = Home.TARGET if split else Home.SOURCE if plain else _other(state)
-    if home is Home.SOURCE and state.checked:
-        # The constraint refuses rows from the border on: it goes before anything else, a next try makes it again.
+    if home is not Home.TARGET and state.checked:
+        # The constraint refuses rows from the border on: it goes before anything else, a next try makes it again. It
+        # stays with its table where that has another name by now.
         left = () if running else tuple(step for step in route.tidy_steps if _name(step) in {"", DROP_CHECK_STEP})
         remnants = tuple(Remnant(space=route.bundle.space, size_bytes=0) for _ in left)
         return _split_inspection(route, home, running=running, leftovers=left, remnants=remnants)
@@ -211,7 +212,7 @@ def inspect_closing(session: ReadSession, route: Route, *, running: bool) -> Ins
     rows = session.rows(query("close_state"), names, doing=f"looking at {route.bundle.key} and the part behind it")
     state, back = _CloseState(*rows[0]), operation.name == REOPEN_STEP
     home = _close_home(state, route, back=back)
-    if home is Home.SOURCE and state.checked:
+    if home is not Home.TARGET and state.checked:
         # The constraint of a closing refuses rows from the border on: it goes before anything else.
         left = () if running else route.tidy_steps
         remnants = tuple(Remnant(space=route.bundle.space, size_bytes=0) for _ in left)
@@ -292,9 +293,10 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
     is_index = route.bundle.kind in _INDEXES if relation is None else relation.kind == INDEX
     left = _leftovers(session, relation, route) if is_index and not running else ()
     home = Home.GONE if relation is None else _home(relation, route)
+    there = f"{key} no longer exists" if relation is None else f"{key} is in {relation.space}"
     return Inspection(
         home=home,
-        sentence=f"{key} no longer exists" if relation is None else f"{key} is in {relation.space}",
+        sentence=f"{there}, and another object under the approved name" if _is_other(relation, route) else there,
         size_bytes=0 if relation is None else relation.bytes or 0,
         on_disk=_on_disk(relation) if local and relation is not None else None,
         leftovers=tuple(step for step, _ in left),
@@ -310,7 +312,15 @@ def _holder(session: ReadSession, route: Route) -> str:
     return find_holders(session, [(route.bundle.key, low, high)]).get(route.bundle.key, "")
 
 
+def _is_other(relation: Relation | None, route: Route) -> bool:
+    """Whether it is another table than the approved one, or the index of another; what is older does not know."""
+    known = route.bundle.table_ids
+    return relation is not None and bool(known) and relation.table_oid != known[0]
+
+
 def _home(relation: Relation, route: Route) -> Home:
+    if _is_other(relation, route):
+        return Home.ELSEWHERE
     if relation.space == route.to_space:
         return Home.TARGET
     return Home.SOURCE if relation.space == route.bundle.space else Home.ELSEWHERE

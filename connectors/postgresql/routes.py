@@ -9,13 +9,13 @@ REINDEX.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from psycopg import sql
 
 from connectors.model.formatting import format_seconds
-from connectors.model.moves import Bundle, CopyHabits, FollowUp, Locked, NoRoute, Route, Step, Transfer
+from connectors.model.moves import CLOSE, REOPEN, Bundle, CopyHabits, FollowUp, Locked, NoRoute, Route, Step, Transfer
 from connectors.postgresql.catalog import INDEX, MATERIALIZED_VIEW, ONE_STORAGE, Relation
 from connectors.postgresql.replication import Replication, notes_on, prolonging
 from connectors.postgresql.sessions import milliseconds
@@ -23,11 +23,14 @@ from connectors.postgresql.settings import PostgresqlSettings
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
 TAG = "/* hotplace move"
+CHANGED = "HP001"  # SQLSTATE of our own statements: what they are about is not what was approved
+_END_OF_TAG = " */ "
 TAG_WORDS = 4  # with the digest of the statements behind it
 # Of the server's own work on a byte, as PolicySettings have it (20 ns): on one read or written by SET TABLESPACE (10 to
 # 20 ns measured for both), on a heap's that is scanned (0.5 to 3 ns), on an index's that is built (10 to 26 ns, of
 # integers and text). Rows of 70 to 1,200 bytes, PostgreSQL 15 and 18; the time of devices is left out.
 COPY_WORK, SCAN_WORK, BUILD_WORK = 0.35, 0.1, 0.8
+SET_TABLESPACE = "set tablespace"  # name of that route
 REBUILD = "reindex concurrently"  # name of that route
 LEFT_BEHIND = ("ccnew", "ccold")  # what REINDEX CONCURRENTLY calls the index it builds, and the one it replaces
 NUMBERS = (
@@ -60,6 +63,15 @@ def routes_of(
     return tuple(_with_followers(way, replication) for way in ways if way is not None)
 
 
+def dollar_quotes() -> Iterator[str]:
+    """Quotes of a block: its body holds names of users, which may look like one."""
+    yield "$hotplace$"
+    number = 0
+    while True:
+        number += 1
+        yield f"$hotplace{number}$"
+
+
 def _with_followers(route: Route, replication: Replication) -> Route:
     """The route with what it means for standbys and slots."""
     return replace(route, notes=(*route.notes, *notes_on(replication, exclusive=route.locked is Locked.ALL)))
@@ -73,6 +85,54 @@ def habits(settings: PostgresqlSettings) -> CopyHabits:
 def tag_of(route: Route) -> str:
     """The comment that begins every statement of this move, and of no other move."""
     return " ".join(route.steps[0].sql.split(" ", TAG_WORDS)[:TAG_WORDS]) + " "
+
+
+def guarded(route: Route, step: Step) -> str:
+    """The statement of a step, and around it, in its transaction, whether its name is that of the approved object.
+
+    Between the last look at the catalog and the lock another session may have given the name to another table. A table
+    that is to be copied is locked before, and its id compared behind the lock. Otherwise the comparison comes after the
+    statement, behind the lock that it has taken. Where they differ all is rolled back.
+
+    What cannot run in a transaction is as it is: ``REINDEX CONCURRENTLY``, ``VACUUM``. So is a block, which compares
+    by itself.
+    """
+    tag, end, statement = step.sql.partition(_END_OF_TAG)
+    table = _approved_table(route)
+    if table is None or not statement.startswith("ALTER "):
+        return step.sql
+    message = sql.Literal(f"{route.bundle.key} is another object under the approved name")
+    compared = sql.SQL(
+        "IF (SELECT coalesce(i.indrelid, c.oid) FROM pg_class AS c LEFT JOIN pg_index AS i ON i.indexrelid = c.oid "
+        "WHERE c.oid = to_regclass({})) <> {}::oid THEN "
+        "RAISE EXCEPTION USING ERRCODE = {}, MESSAGE = {}; END IF;"
+    ).format(sql.Literal(route.bundle.key), sql.Literal(table), sql.Literal(CHANGED), message)
+    # Who owns a table may have taken its privileges from himself, and may alter it all the same. A table that is gone is
+    # refused by its statement.
+    locked = sql.SQL(
+        "BEGIN EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', {}::oid::regclass); "
+        "EXCEPTION WHEN insufficient_privilege OR undefined_table OR syntax_error THEN NULL; END;"
+    ).format(sql.Literal(table))
+    before = (
+        (compared, locked, compared) if route.name == SET_TABLESPACE and statement.startswith("ALTER TABLE ") else ()
+    )
+    return f"{tag}{end}{_block(before)}{statement}; {_block((compared,))}".rstrip("; ")
+
+
+def _block(statements: Iterable[sql.Composable]) -> str:
+    body = sql.SQL(" ").join(statements).as_string(None)
+    quote = next(each for each in dollar_quotes() if each not in body)
+    return f"DO {quote} BEGIN {body} END {quote}; " if body else ""
+
+
+def _approved_table(route: Route) -> int | None:
+    """Id of the table that the route is about, or whose index it moves; None: not known, of what is older."""
+    operation = route.steps[0].operation
+    if route.name in {CLOSE, REOPEN}:
+        return route.bundle.physical_ids[0]
+    if operation is not None and "oid" in operation.parameters:
+        return int(operation.text("oid"))
+    return route.bundle.table_ids[0] if route.bundle.table_ids else None
 
 
 def drop_leftover(schema: str, name: str, tag: str, ordinal: int, others: Iterable[str] = ()) -> Step:
@@ -173,7 +233,7 @@ def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings:
     words = _statements(f"ALTER {noun} {{name}} SET TABLESPACE {{space}}", relation, to_space)
     patience = patience_of(relation, settings)
     return Route(
-        name="set tablespace",
+        name=SET_TABLESPACE,
         bundle=bundle,
         to_space=to_space,
         prologue=prologue_of(settings.lock_timeout, settings.move_timeout),

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from connectors.postgresql.routes import CHANGED, dollar_quotes
 from connectors.postgresql.sessions import query
 from connectors.postgresql.split_table import SplitColumn, SplitTable
 
-CHANGED, TOO_LARGE = "HP001", "HP002"  # SQLSTATE of what these statements raise
+TOO_LARGE = "HP002"  # SQLSTATE of what these statements raise, besides CHANGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,17 +106,19 @@ def block(statements: Sequence[str], described: sql.Composable, declared: str = 
         f"{declared and f'  {declared}{chr(10)}'}"
         f"BEGIN\n{lines}END"
     )
-    tag = next(tag for tag in _tags() if tag not in body)
+    tag = next(tag for tag in dollar_quotes() if tag not in body)
     return f"DO {tag}\n{body}\n{tag}"
 
 
-def _tags() -> Iterator[str]:
-    """Dollar quotes: the body holds names of users, which may look like one."""
-    yield "$hotplace$"
-    number = 0
-    while True:
-        number += 1
-        yield f"$hotplace{number}$"
+def dropped_check(name: str) -> str:
+    """Takes a constraint of ours from whatever has it: its table may have been renamed, or copied with it."""
+    body = text(
+        "DECLARE hotplace_table text; BEGIN FOR hotplace_table IN SELECT n.conrelid::regclass::text FROM pg_constraint "
+        "AS n WHERE n.conname = {} AND n.contype = 'c' AND n.coninhcount = 0 LOOP EXECUTE "
+        "format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', hotplace_table, {}); END LOOP; END",
+        sql.Literal(name), sql.Literal(name),
+    )  # fmt: skip
+    return f"DO $hotplace$ {body} $hotplace$"
 
 
 def raise_if(condition: str, message: str, state: str) -> str:

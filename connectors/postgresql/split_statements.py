@@ -20,6 +20,7 @@ from connectors.postgresql.split_block import (
     block,
     border_value,
     copied,
+    dropped_check,
     guarded_begin,
     literal,
     name_literal,
@@ -54,7 +55,7 @@ def validate_check(plan: SplitPlan) -> str:
 
 def drop_check(plan: SplitPlan) -> str:
     """Takes back what an interrupted split has left."""
-    return text("ALTER TABLE {} DROP CONSTRAINT IF EXISTS {}", whole_name(plan), sql.Identifier(plan.names.check))
+    return dropped_check(plan.names.check)
 
 
 def mend(plan: SplitPlan) -> str:

@@ -408,7 +408,10 @@ class PostgresqlHarness:
             waiting[:] = [pid for (pid,) in session.execute(query, (step.sql,))]
             return bool(waiting)
 
-        query = "SELECT pid FROM pg_stat_activity WHERE query = %s AND wait_event_type = 'Lock'"
+        query = (
+            "SELECT pid FROM pg_stat_activity"
+            " WHERE starts_with(query, split_part(%s, '*/', 1)) AND wait_event_type = 'Lock'"
+        )
         with self._cluster.session(self._dbname) as session:
             wait_until(look, "the step waits for its lock")
             disturb(waiting[0])

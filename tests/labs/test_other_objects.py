@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import ExitStack
+
 import pytest
 
 from agent.model.states import MoveState
 from connectors.postgresql.connector import PostgresqlConnector
+from tests.labs.postgresql import Cluster, wait_until
 from tests.labs.test_long_transactions import TABLE, Place, place, pytestmark, the_move
 
 __all__ = ["place", "pytestmark"]
@@ -59,3 +63,42 @@ def test_what_has_no_storage_is_not_moved(place: Place, connector: PostgresqlCon
         assert ledger.moves.steps(row.id) == []
     assert row.state is MoveState.SKIPPED
     assert "another object under the approved name" in row.reason
+
+
+WAITS = (
+    b"SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'hotplace move' AND wait_event_type = 'Lock'"
+)
+SPACES = b"SELECT oid, reltablespace, relfilenode FROM pg_class WHERE relname LIKE 'thing%' ORDER BY oid"
+OTHERS = {
+    "thing": "ALTER TABLE thing RENAME TO thing_old; ALTER TABLE thing_new RENAME TO thing",
+    "thing_pkey": "ALTER INDEX thing_pkey RENAME TO thing_old_pkey; ALTER INDEX thing_new_pkey RENAME TO thing_pkey",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_name_that_goes_to_another_while_the_statement_waits(
+    place: Place, cluster: Cluster, dbname: str, cleanup: ExitStack, name: str
+) -> None:
+    """The server looks the name up again behind the lock: what has it then is not approved, and stays where it is."""
+    place.path.write_text(place.path.read_text().replace("lock_timeout: 0.2s, online", "lock_timeout: 10s, online"))
+    place.dba.execute("CREATE TABLE thing_new (id int PRIMARY KEY); INSERT INTO thing_new SELECT generate_series(1, 9)")
+    connector = cluster.connector(dbname, index_route="fast")
+    cleanup.callback(connector.close)
+    place.approve(connector, f"public.{name}")
+    before = place.dba.execute(SPACES).fetchall()
+    threads: list[threading.Thread] = []
+    with cluster.session(dbname) as holder, place.agent(lambda: threads[0].start()) as (watch, ledger):
+        holder.execute(f"BEGIN; {OTHERS[name]}".encode())
+
+        def swap() -> None:
+            with cluster.session() as session:
+                wait_until(lambda: bool(session.execute(WAITS).fetchone() == (True,)), "it waits for its lock")
+            holder.execute("COMMIT")
+
+        threads.append(threading.Thread(target=swap))
+        watch.act()
+        threads[0].join()
+        row = the_move(ledger)
+    assert row.state in {MoveState.FAILED, MoveState.SKIPPED}, row
+    assert "another object under the approved name" in row.reason
+    assert place.dba.execute(SPACES).fetchall() == before

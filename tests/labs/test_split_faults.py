@@ -17,6 +17,7 @@ from agent.ledger.rows import MoveRow
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
+from agent.moving.leftovers import leftovers_of
 from agent.planning.undo import propose_undo
 from agent.service.watch import Watch
 from connectors.kit.contract import ConnectorError
@@ -191,6 +192,60 @@ def test_the_table_changes_in_the_middle(cluster: Cluster, dbname: str, place: P
     assert place.dba.execute(LEFT).fetchone() == (0,)
     place.dba.execute("ALTER TABLE orders DROP more")
     assert place.dba.execute(CONTENTS).fetchall() == seen
+
+
+SWAPS = "ALTER TABLE orders RENAME TO orders_old; ALTER TABLE orders_new RENAME TO orders"
+FREE = "INSERT INTO {} (id, customer) OVERRIDING SYSTEM VALUE VALUES (3000000, 5)"
+
+
+def test_the_name_goes_to_another_table_while_the_constraint_waits(cluster: Cluster, dbname: str, place: Place) -> None:
+    """The other table gets no constraint, which would refuse its rows at once."""
+    holder = cluster.session(dbname)
+    place.dba.execute("CREATE TABLE orders_new (id bigint PRIMARY KEY, customer int)")
+    struck = Struck(place, cluster, MIDDLES["check"])
+    row = struck.act(lambda: holder.execute(f"BEGIN; {SWAPS}".encode()), holder.commit)
+    holder.close()
+    assert row.state in {MoveState.FAILED, MoveState.SKIPPED}, row
+    assert place.dba.execute(LEFT).fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("change", "now"),
+    [
+        ("ALTER TABLE orders RENAME TO orders_old", "orders_old"),
+        ("CREATE SCHEMA more; ALTER TABLE orders SET SCHEMA more", "more.orders"),
+        (f"CREATE TABLE orders_new (LIKE orders INCLUDING ALL); {SWAPS}", "orders"),
+    ],
+)
+def test_the_table_gets_another_name_before_the_switch(cluster: Cluster, place: Place, change: str, now: str) -> None:
+    """The constraint goes with it, and goes away: it would refuse rows once the border is reached."""
+    row = Struck(place, cluster, MIDDLES["switch"]).act(lambda: place.dba.execute(change.encode()))
+    assert row.state in {MoveState.FAILED, MoveState.SKIPPED}, row
+    assert place.dba.execute(LEFT).fetchone() == (0,)
+    place.dba.execute(FREE.format(now).encode())
+    with place.agent() as (_, ledger):
+        assert leftovers_of(ledger, "real") == ()
+
+
+def test_a_stop_names_the_constraint_that_it_leaves(cluster: Cluster, dbname: str, place: Place) -> None:
+    """A stop sends nothing, so the constraint stays; it is named with the statement that a person may send."""
+    holder = cluster.session(dbname)
+
+    def stop() -> None:
+        with place.agent() as (_, ledger):
+            ledger.stops.begin(["real"], who="ann", origin="test", reason="incident")
+        holder.rollback()
+
+    struck = Struck(place, cluster, MIDDLES["validate"])
+    row = struck.act(lambda: holder.execute(f"BEGIN; {MIDDLES['validate'].held}".encode()), stop)
+    holder.close()
+    assert row.state is MoveState.APPROVED, row.reason
+    assert place.dba.execute(LEFT).fetchone() == (1,)
+    with place.agent() as (_, ledger):
+        (left,) = leftovers_of(ledger, "real")
+        assert "nothing is sent" in left.why
+        place.dba.execute(left.sql.encode())
+    place.dba.execute(FREE.format("orders").encode())
 
 
 @pytest.mark.parametrize("middle", ["switch", "move"])

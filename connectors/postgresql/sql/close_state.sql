@@ -1,5 +1,5 @@
 -- Where the closing of an open part stands: the part and the one behind it, each with its range where it belongs to the table,
--- and whether the constraint of the closing is on the part.
+-- and whether the constraint of the closing is anywhere: its table may have been renamed.
 -- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_tablespace, pg_locks, pg_database. Since: 14. Privilege:
 -- none. Cost: a few milliseconds.
 WITH named AS (
@@ -16,7 +16,7 @@ SELECT part.oid::bigint AS part_oid,
          WHERE d.datname = current_database() AND s.oid = coalesce(nullif(part.reltablespace, 0::oid), d.dattablespace)) AS space,
        next.oid::bigint AS next_oid,
        next.bound AS next_bound,
-       EXISTS (SELECT FROM pg_catalog.pg_constraint AS n WHERE n.conrelid = part.oid AND n.conname = %(check)s) AS checked,
+       EXISTS (SELECT FROM pg_catalog.pg_constraint AS n WHERE n.conname = %(check)s AND n.coninhcount = 0) AS checked,
        -- Asking for a size takes a lock on the relation, and would wait behind who has it exclusively.
        coalesce(CASE WHEN NOT EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                                        WHERE l.relation = next.oid AND l.mode = 'AccessExclusiveLock')

@@ -1,4 +1,4 @@
--- Where the split of a table stands: what has its name now, whether the constraint of the split is on it, and whether its
+-- Where the split of a table stands: what has its name now, whether the constraint of the split is anywhere, and whether its
 -- cold part is a part of it; whether it has statistics, and what moved rows have left dead in the cold part.
 -- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_locks, counters of two tables. Since: 14. Privilege: none.
 -- Cost: a few milliseconds.
@@ -10,7 +10,7 @@ WITH named AS (
 )
 SELECT t.oid::bigint AS oid,
        t.relkind::text AS kind,
-       EXISTS (SELECT FROM pg_catalog.pg_constraint AS n WHERE n.conrelid = t.oid AND n.conname = %(check)s) AS checked,
+       EXISTS (SELECT FROM pg_catalog.pg_constraint AS n WHERE n.conname = %(check)s AND n.coninhcount = 0) AS checked,
        cold.oid::bigint AS cold_oid,
        EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhparent = t.oid AND h.inhrelid = cold.oid) AS attached,
        -- Asking for a size takes a lock on the relation, and would wait behind who has it exclusively.
