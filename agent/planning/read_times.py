@@ -11,7 +11,7 @@ from typing import Any
 from agent.model.answers.kind import keys_of
 from agent.model.answers.units import TierShown
 from connectors.model.formatting import format_seconds
-from policies.model.settings import ONE_SERVER, QUEUED_SECONDS, Servers, Tier, TierSpeed
+from policies.model.settings import ONE_SERVER, Servers, Tier, TierSpeed
 
 
 def read_times_text(tiers: Sequence[Tier]) -> str:
@@ -30,7 +30,7 @@ def servers_text(speed: TierSpeed) -> str:
             return f", about {servers.count:.0f} at a time (measured; {ends})"
         case "interval":
             return f", {ends} at a time (latencies leave that much)"
-    if speed.random_read_seconds <= QUEUED_SECONDS:
+    if not speed.is_queued:
         return ""
     left = f"; latencies leave {ends}" if servers.most > servers.least else ""
     return f", one at a time (assumed{left})"

@@ -107,8 +107,8 @@ def guarded(route: Route, step: Step) -> str:
         "WHERE c.oid = to_regclass({})) <> {}::oid THEN "
         "RAISE EXCEPTION USING ERRCODE = {}, MESSAGE = {}; END IF;"
     ).format(sql.Literal(route.bundle.key), sql.Literal(table), sql.Literal(CHANGED), message)
-    # Who owns a table may have taken its privileges from himself, and may alter it all the same. A table that is gone is
-    # refused by its statement.
+    # Who owns a table may have taken its privileges from himself, and may alter it all the same. A table that is gone
+    # its statement refuses.
     locked = sql.SQL(
         "BEGIN EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', {}::oid::regclass); "
         "EXCEPTION WHEN insufficient_privilege OR undefined_table OR syntax_error THEN NULL; END;"

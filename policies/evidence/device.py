@@ -51,7 +51,7 @@ from policies.evidence.queueing import (
     services_ahead,
     stations_of,
 )
-from policies.model.settings import ONE_SERVER, QUEUED_SECONDS, PolicySettings, Servers, Tier, TierSpeed
+from policies.model.settings import ONE_SERVER, PolicySettings, Servers, Tier, TierSpeed
 
 FIGURES = 4  # of each bin
 INTERVALS, RATIO, SQUARES, FOUND = range(FIGURES)
@@ -412,7 +412,7 @@ def left_possible(state: DeviceState, prior: Sequence[TierSpeed]) -> tuple[F64, 
     low, high = _least_factors(prior), np.full(len(own), LARGEST_FACTOR)
     enough = (own > LEAST_SHARE_OF_WAIT * state.gram.sum(axis=1)) & (state.gram.sum() >= PRIOR_READS)
     alone = np.clip(np.divide(state.moment, own, out=high.copy(), where=enough), low, high)
-    queued = np.array([speed.random_read_seconds > QUEUED_SECONDS for speed in prior], dtype=np.bool_)
+    queued = np.array([speed.is_queued for speed in prior], dtype=np.bool_)
     believed = np.where(queued, low, 1 / SERVED_AT_ONCE_ERROR), np.where(queued, QUEUE_ERROR, SERVED_AT_ONCE_ERROR)
     least, most = low, alone
     # In rounds: each narrower interval narrows those of the tiers that share its waits.
@@ -493,8 +493,7 @@ def _servers(prior: TierSpeed, points: F64) -> Servers:
     if prior.servers.source == "configured":
         return prior.servers
     found = fit_servers(points, PRIOR_ERROR)
-    queued = prior.random_read_seconds > QUEUED_SECONDS
-    return found if queued or found.source == "measured" else prior.servers
+    return found if prior.is_queued or found.source == "measured" else prior.servers
 
 
 def _scale(speed: TierSpeed, factor: float, in_runs: float, *, measured: bool) -> TierSpeed:

@@ -57,7 +57,7 @@ import numpy as np
 
 from connectors.model.observation import F64, Bools, DatabaseDemand
 from policies.model.plan import Situation
-from policies.model.settings import QUEUED_SECONDS, Servers, Tier
+from policies.model.settings import Servers, Tier
 
 MOST_BUSY = 0.95  # beyond it a queue has no steady length that anybody could predict
 LEAST_FREE = 1e-300  # of a server
@@ -228,8 +228,7 @@ def is_limited(tier: Tier) -> bool:
 
 def queues(tier: Tier) -> bool:
     """Whether requests wait for one another on a tier."""
-    slow = tier.speed.random_read_seconds > QUEUED_SECONDS
-    return slow or tier.limits.io_per_second is not None or tier.speed.servers.source != "assumed"
+    return tier.speed.is_queued or tier.limits.io_per_second is not None or tier.speed.servers.source != "assumed"
 
 
 def _station(tier: Tier) -> tuple[float, Queue]:
@@ -506,7 +505,7 @@ class Loop:
 
 def queued_tiers(situation: Situation) -> Bools:
     """Which tiers are slow enough for queues to explain their waits. Shape ``(tiers,)``."""
-    return np.array([each.speed.random_read_seconds > QUEUED_SECONDS for each in situation.tiers], dtype=np.bool_)
+    return np.array([each.speed.is_queued for each in situation.tiers], dtype=np.bool_)
 
 
 def closed_loop(

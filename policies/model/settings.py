@@ -72,6 +72,14 @@ class TierSpeed:
             return "estimated"
         return "default" if self.by_default else "configured"
 
+    @property
+    def is_queued(self) -> bool:
+        """Whether requests for it may wait for one another: a random read takes a disk's time, the queue left out.
+
+        A read of a fast device that takes long has waited in its queue, which serves many at a time.
+        """
+        return min(self.random_read_seconds, self.idle_read_seconds or self.random_read_seconds) > QUEUED_SECONDS
+
     def __post_init__(self) -> None:
         for name in (
             "random_read_seconds",

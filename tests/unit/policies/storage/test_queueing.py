@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.evidence.queueing import MOST_BUSY, change_ratio, queue_of, relief, utilisation
-from policies.model.settings import PolicySettings
+from policies.evidence.queueing import MOST_BUSY, change_ratio, queue_of, queues, relief, utilisation
+from policies.model.settings import PolicySettings, Tier
 from policies.placement.balancer import make_plan
 from tests.over import over
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
@@ -85,3 +85,20 @@ def test_relief_is_told_beside_the_saving() -> None:
     assert plan.relief_per_hour == pytest.approx(3 * 0.055 * 3600 * (1 - 0.1 / 0.85))
     assert plan.wait_saved_high_per_hour == pytest.approx(plan.wait_per_hour)
     assert quiet.relief_per_hour == 0.0
+
+
+@pytest.mark.parametrize(
+    ("read", "idle", "waits"),
+    [
+        (0.0002, 0.0002, False),
+        (0.0041, 0.0002, False),
+        (0.0041, 0.0, True),
+        (0.0055, 0.0055, True),
+        (0.0002, 0.0055, False),
+    ],
+)
+def test_what_is_slow_without_a_queue_is_a_disk(read: float, idle: float, waits: bool) -> None:
+    """A fast device whose reads wait for long serves many at a time all the same."""
+    tier = Tier(name="t", speed=replace(SSD, random_read_seconds=read, idle_read_seconds=idle), spaces=("t",))
+    assert queues(tier) is waits
+    assert tier.speed.is_queued is waits
