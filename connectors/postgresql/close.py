@@ -25,7 +25,7 @@ from connectors.kit.rolling import HIGH, LOW, OPENED, PARTITION, TAG_NAME
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import CLOSE, Bundle, Locked, NoRoute, Operation, Route, Step, Transfer, UnitKind
 from connectors.postgresql.catalog import Relation
-from connectors.postgresql.routes import CHANGED, SCAN_WORK, TAG, patience_of, prologue_of, refuse_relation
+from connectors.postgresql.routes import SCAN_WORK, TAG, patience_of, prologue_of, refuse_relation
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import (
     MIB,
@@ -40,6 +40,7 @@ from connectors.postgresql.split import (
     wait_seconds,
 )
 from connectors.postgresql.split_block import (
+    CHANGED,
     COUNTED,
     OWN,
     VARIABLES,

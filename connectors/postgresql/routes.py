@@ -9,7 +9,7 @@ REINDEX.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from psycopg import sql
@@ -20,10 +20,10 @@ from connectors.postgresql.catalog import INDEX, MATERIALIZED_VIEW, ONE_STORAGE,
 from connectors.postgresql.replication import Replication, notes_on, prolonging
 from connectors.postgresql.sessions import milliseconds
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.postgresql.split_block import CHANGED, dollar_quotes
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
 TAG = "/* hotplace move"
-CHANGED = "HP001"  # SQLSTATE of our own statements: what they are about is not what was approved
 _END_OF_TAG = " */ "
 TAG_WORDS = 4  # with the digest of the statements behind it
 # Of the server's own work on a byte, as PolicySettings have it (20 ns): on one read or written by SET TABLESPACE (10 to
@@ -61,15 +61,6 @@ def routes_of(
     fast = None if prolonged else _set_tablespace(relation, bundle, to_space, settings)
     ways = (online, fast) if settings.index_route == "online" else (fast, online)
     return tuple(_with_followers(way, replication) for way in ways if way is not None)
-
-
-def dollar_quotes() -> Iterator[str]:
-    """Quotes of a block: its body holds names of users, which may look like one."""
-    yield "$hotplace$"
-    number = 0
-    while True:
-        number += 1
-        yield f"$hotplace{number}$"
 
 
 def _with_followers(route: Route, replication: Replication) -> Route:

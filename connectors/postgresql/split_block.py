@@ -18,11 +18,10 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from connectors.postgresql.routes import CHANGED, dollar_quotes
 from connectors.postgresql.sessions import query
 from connectors.postgresql.split_table import SplitColumn, SplitTable
 
-TOO_LARGE = "HP002"  # SQLSTATE of what these statements raise, besides CHANGED
+CHANGED, TOO_LARGE = "HP001", "HP002"  # SQLSTATE of what these statements raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +107,15 @@ def block(statements: Sequence[str], described: sql.Composable, declared: str = 
     )
     tag = next(tag for tag in dollar_quotes() if tag not in body)
     return f"DO {tag}\n{body}\n{tag}"
+
+
+def dollar_quotes() -> Iterator[str]:
+    """Quotes of a block: its body holds names of users, which may look like one."""
+    yield "$hotplace$"
+    number = 0
+    while True:
+        number += 1
+        yield f"$hotplace{number}$"
 
 
 def dropped_check(name: str) -> str:
