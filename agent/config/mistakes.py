@@ -184,9 +184,26 @@ def _sentence(item: Mapping[str, Any], model: type[BaseModel]) -> str:
 def _unknown_key(location: Location, model: type[BaseModel]) -> str:
     if location[-1] in GONE:
         return f"{location[-1]!r} is no key any more, remove it: {GONE[location[-1]]}"
+    if belongs := _home_of(str(location[-1]), model):
+        return f"unknown key {location[-1]!r} here; it belongs below {belongs}"
     holder = _model_at(model, location[:-1])
     hint = nearest(str(location[-1]), keys_of(holder), kind="known here are") if holder else ""
     return f"unknown key {location[-1]!r}; {hint}" if hint else f"unknown key {location[-1]!r}"
+
+
+def _home_of(key: str, model: type[BaseModel]) -> str:
+    """Where else a key of just that name is known, as a path; "": nowhere, or in more than one place."""
+    found = [".".join(path) for path, each in _models(model, ()) if key in keys_of(each)]
+    return found[0] if len(found) == 1 and found[0] else ""
+
+
+def _models(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
+    """A model and all within it, each with the keys that lead to it."""
+    yield path, model
+    for name, field in model.model_fields.items():
+        inner = _model_in(field.annotation)
+        if inner is not None:
+            yield from _models(inner, (*path, field.alias or name))
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:

@@ -332,7 +332,7 @@ def _plans(snapshots: list[Snapshot], now: datetime) -> Iterator[Metric]:
     )
     missed = GaugeMetricFamily(
         "hotplace_plan_missed_wait_ratio",
-        "Share of all read wait that the best possible plan might save and the last one does not.",
+        "Share of all read wait that the best possible plan of what is proven might save and the last one does not.",
         labels=("database",),
     )
     moves = CounterMetricFamily("hotplace_moves", "Moves by the state they ended in.", labels=("database", "state"))

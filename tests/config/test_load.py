@@ -144,6 +144,16 @@ def test_the_message_counts_and_lists_the_mistakes() -> None:
     assert "line 11: levl: unknown key 'levl'; did you mean 'level'?" in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "place"), [("sample_every: 5s", "databases"), ("minimum_history: 15s", "databases.policy")]
+)
+def test_a_key_at_the_wrong_place_says_where_it_belongs(key: str, place: str) -> None:
+    """What a page names without its place is not typed in vain."""
+    with pytest.raises(HotplaceError) as refusal:
+        loaded(f"{GOOD}{key}\n")
+    assert f"unknown key {key.partition(':')[0]!r} here; it belongs below {place}" in str(refusal.value)
+
+
 SPOILT: dict[str, tuple[list[str | int], Any, str, str]] = {
     "unknown engine": (["databases", 0, "engine"], "simulatd", "databases[0].engine", "did you mean 'simulated'?"),
     "size next to spaces": (["databases", 0, "tiers", 0, "size"], "1 GiB", "databases[0].tiers[0]", "no space yet"),
