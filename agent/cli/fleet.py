@@ -308,7 +308,10 @@ def _print_report(
             ("approved bytes", format_bytes(total.approved_bytes)),
             ("moves", f"{total.moves_carried_out} carried out, {total.moves_not_carried_out} not"),
             ("outcomes", _verdicts(total) or "none yet"),
-            ("measured", f"{format_wait(total.measured_wait_saved_per_hour_seconds)} saved"),
+            (
+                "measured",
+                f"{format_wait(total.measured_wait_saved_per_hour_seconds)} saved, added up, each at the load before it",
+            ),
         ]
     )
     if found:
@@ -364,7 +367,7 @@ def show_outcomes(session: Session, engine: str, since: str, limit: int | None) 
         here = first_rows(rows, limit)
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(_outcome_anywhere(row), row.outcome.judged) for row in here])
         say_rest(session, len(rows), len(here), "outcomes")
-        session.out.line("predicted, measured: sessions that no longer wait, on average")
+        session.out.line("predicted, measured: sessions that no longer wait, on average, at the load before each")
     else:
         session.out.line(f"nothing was measured in any such database since {format_when(begin)}")
     listed = tuple(_outcome_anywhere(row) for row in document_rows(rows, limit))
