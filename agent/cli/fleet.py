@@ -310,7 +310,7 @@ def _print_report(
             ("outcomes", _verdicts(total) or "none yet"),
             (
                 "measured",
-                f"{format_wait(total.measured_wait_saved_per_hour_seconds)} saved, added up, each at the load before it",
+                f"{format_wait(total.measured_wait_saved_per_hour_seconds)} saved, each at the load before it",
             ),
         ]
     )
