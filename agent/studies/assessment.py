@@ -316,7 +316,8 @@ def _tiers(observation: Observation, fast: TierSpeed, slow: TierSpeed, settings:
     else:
         devices = observe(devices, prior, demand, np.ones(len(demand.physical_id), dtype=np.int64), settings)
     speeds = calibrate(prior, devices)
-    present = speeds[1]
+    # How far a mean that was timed may be off for a time to come is no question here: the answer is about the period.
+    present = replace(speeds[1], error_ratio=0.0) if speeds[1].measured else speeds[1]
     fastest = replace(
         speeds[0], sequential_read_seconds=min(speeds[0].sequential_read_seconds, present.sequential_read_seconds)
     )

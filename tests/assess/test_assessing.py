@@ -72,6 +72,7 @@ def test_a_report_has_no_sizes() -> None:
     assert found.offer is not None
     assert [move.key for move in found.offer.plan.moves] == ["APP.ORDERS"]
     assert found.offer.saves_per_hour == pytest.approx(600_000 * (0.007 - 0.0002), rel=0.02)
+    assert found.offer.low_per_hour > 0.8 * found.offer.saves_per_hour, "its reads were timed, each of them"
     small = judged(TOLD, sizes=sizes, offered=85 * MIB)
     assert small.offer is not None
     assert all(move.key != "APP.ORDERS" for move in small.offer.plan.moves), "80 MiB do not fit 85 less a tenth"
