@@ -284,9 +284,14 @@ def hot_part(plan: SplitPlan, whole: sql.Composable, *, like: sql.Composable) ->
     )  # fmt: skip
     yield "SET LOCAL default_tablespace = ''"
     yield text("ALTER TABLE {} OWNER TO {}", hot, sql.Identifier(plan.table.owner))
-    yield _without_defaults(hot, "TABLE", plan.table.owner)
-    yield _same_privileges(hot, like)
+    yield from privileges_of_part(hot, plan.table.owner, like=like)
     yield from _column_settings(plan, hot)
+
+
+def privileges_of_part(part: sql.Composable, owner: str, *, like: sql.Composable) -> Iterator[str]:
+    """The privileges of a part that was just made: those of another table, and none by ALTER DEFAULT PRIVILEGES."""
+    yield _without_defaults(part, "TABLE", owner)
+    yield _same_privileges(part, like)
 
 
 def _row_security(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:
