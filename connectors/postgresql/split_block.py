@@ -128,6 +128,11 @@ def raise_if(condition: str, message: str, state: str) -> str:
     return f"IF {condition} THEN RAISE EXCEPTION USING ERRCODE = '{state}', MESSAGE = {literal(message)}; END IF"
 
 
+def no_table(part: str) -> str:
+    """Why a part is not taken back that was replaced by one of another kind."""
+    return f"{part} is no ordinary table any more: what it holds is not copied or dropped by a way back"
+
+
 def whole_name(plan: SplitPlan) -> sql.Identifier:
     """The name that users know."""
     return own_name(plan, plan.table.name)

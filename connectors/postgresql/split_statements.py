@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from psycopg import sql
 
 from connectors.postgresql.split_block import (
+    CHANGED,
     OWN,
     TOO_LARGE,
     VARIABLES,
@@ -23,6 +24,7 @@ from connectors.postgresql.split_block import (
     guarded_begin,
     literal,
     name_literal,
+    no_table,
     own_name,
     own_query,
     raise_if,
@@ -128,6 +130,7 @@ def rejoin(plan: SplitPlan) -> str:
             plan, parts, f"{plan.table.name} does not consist of just the parts that the split made",
             whole,
         ),
+        refuse_other_kind(plan, plan.names.hot),
         refuse_large(plan),
         *refuse_own(plan, plan.names.hot),
         *before_rows_move(),
@@ -171,6 +174,18 @@ def refuse_large(plan: SplitPlan) -> str:
         f"{size} > {plan.most_back_bytes}",
         f"{plan.names.hot} is larger than the {plan.most_back_bytes} bytes that may be copied under a lock",
         TOO_LARGE,
+    )
+
+
+def refuse_other_kind(plan: SplitPlan, part: str) -> str:
+    """Ends the transaction where a part has become a partitioned or foreign table: its size would not be its own."""
+    return raise_if(
+        text(
+            "(SELECT c.relkind FROM pg_class AS c WHERE c.oid = {}::regclass) <> 'r'",
+            name_literal(own_name(plan, part)),
+        ),
+        no_table(part),
+        CHANGED,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
+from connectors.kit.contract import StatementFailed
 from connectors.model.moves import REOPEN, Route
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
@@ -35,6 +36,7 @@ from tests.labs.test_split import (
     split_route,
     state_after,
 )
+from tests.labs.test_split_rows import partition_part
 
 __all__ = ["orders", "place", "pytestmark"]
 RANGES = """
@@ -179,6 +181,33 @@ def test_a_change_since_the_approval(split_orders: psycopg.Connection, connector
     once_more = "ALTER TABLE orders DETACH PARTITION orders_p2"
     assert state_after(split_orders, once_more, route.undo_steps[2]) == "HP001"
     assert state_after(split_orders, "SELECT 1", route.undo_steps[2]) is None
+
+
+@only_newest
+@pytest.mark.parametrize("part", ["orders_p1", "orders_p2"])
+def test_a_part_that_was_partitioned_since_is_not_opened_again(
+    split_orders: psycopg.Connection, connector: PostgresqlConnector, part: str
+) -> None:
+    """Its size is that of its parts, and indexes of theirs would go with it: named before, and by the server."""
+    route = close_route(connector, "2000000")
+    run(connector, route)
+    if part == "orders_p2":
+        partition_part(split_orders, part, "2000000")
+    else:
+        split_orders.execute("ALTER TABLE orders DETACH PARTITION orders_p1; DROP TABLE orders_p1")
+        split_orders.execute(
+            "CREATE TABLE orders_p1 PARTITION OF orders FOR VALUES FROM (1000000) TO (2000000) PARTITION BY RANGE (id)"
+            " TABLESPACE fast"
+        )
+        split_orders.execute("CREATE TABLE orders_p1_a PARTITION OF orders_p1 DEFAULT")
+    seen, back = answers(split_orders), way_back(route)
+    found = connector.inspect(back)
+    assert (found.home, f"{part} is no ordinary table any more" in found.sentence) == (Home.ELSEWHERE, True)
+    with connector.open_mover() as mover:
+        mover.prepare(back)
+        with pytest.raises(StatementFailed, match=f"{part} is no ordinary table any more"):
+            mover.execute(back.steps[-1])
+    assert answers(split_orders) == seen
 
 
 @only_newest
