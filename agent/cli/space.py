@@ -22,7 +22,7 @@ from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
 from agent.terminal.wording import plan_shown, print_statements, work_by_hand
 from connectors.model.moves import ByHand, NoRoute
-from connectors.model.new_space import ACCEPTABLE, Check, CheckState, WantedSpace, failing
+from connectors.model.new_space import ACCEPTABLE, STANDBYS, Check, CheckState, WantedSpace, failing
 
 space = typer.Typer(
     no_args_is_help=True, epilog="Example: hotplace space create fast --location /ssd/postgresql --propose"
@@ -46,7 +46,7 @@ def create(
     ] = None,
     accept: Annotated[
         list[str] | None,
-        typer.Option(metavar="CHECK", help=f"Go on although this check fails: {' or '.join(sorted(ACCEPTABLE))}."),
+        typer.Option(metavar="CHECK", help=f"Go on although this check fails: {', '.join(sorted(ACCEPTABLE))}."),
     ] = None,
     propose: Annotated[
         bool, typer.Option("--propose/--dry-run", help="Store it as a proposal, or only print it.")
@@ -93,7 +93,8 @@ def _parse_accept(given: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 def _advice(found: MakingSpace) -> str:
     """What a person can do about a refusal."""
     if isinstance(found.answer, NoRoute) and found.answer.setting:
-        return f"Name a place of the new storage, or go on all the same with {found.answer.setting}."
+        once = " once the folder is there on every standby" if STANDBYS in found.answer.setting else ""
+        return f"Name a place of the new storage, or go on all the same with {found.answer.setting}{once}."
     return "Name another place or name; hotplace doctor lists the spaces that there are."
 
 

@@ -18,8 +18,8 @@ from connectors.model.moves import Bundle, ByHand, NoRoute, Operation, Route, Un
 
 NEW_SPACE, DROP_SPACE = "new space", "new space, back"  # Route.name, of all engines
 # Names of checks, in the order in which people read them.
-EMPTY, OWNER, DEVICE, RESTART = "empty", "owner", "device", "restart"
-ACCEPTABLE = frozenset({DEVICE, RESTART})  # a person may know better than the server's host shows
+EMPTY, OWNER, DEVICE, RESTART, STANDBYS = "empty", "owner", "device", "restart", "standbys"
+ACCEPTABLE = frozenset({DEVICE, RESTART, STANDBYS})  # a person may know better than the server's host shows
 
 
 class CheckState(StrEnum):

@@ -61,7 +61,7 @@ from connectors.postgresql.split_block import (
     text,
     whole_name,
 )
-from connectors.postgresql.split_statements import hot_part, refuse_large, replica_identity
+from connectors.postgresql.split_statements import hot_part, refuse_large, refuse_other_kind, replica_identity
 from connectors.postgresql.split_table import FOREIGN_TYPE, BorderValue, OpenPart, PartitionKey, SplitColumn, SplitTable
 
 RANGE = "r"  # pg_partitioned_table.partstrat
@@ -208,6 +208,7 @@ def reopen(closing: OpenPartEnd) -> str:
     )  # fmt: skip
     statements = [
         *_guard(closing, wrong, f"{plan.names.hot} is not the open part behind {plan.names.cold}"),
+        *(refuse_other_kind(plan, each) for each in (plan.names.cold, plan.names.hot)),
         refuse_large(plan),
         *refuse_own(plan, plan.names.hot),
         *before_rows_move(),

@@ -36,6 +36,7 @@ from connectors.postgresql.split import (
     refuse_rows,
     too_near,
 )
+from connectors.postgresql.split_block import no_table
 from connectors.postgresql.split_table import read_border, read_present_share, read_table
 
 OPERATIONS = frozenset({CHECK_STEP, MOVE_STEP, REJOIN_STEP})  # of the first step of each
@@ -49,6 +50,7 @@ class _SplitState(NamedTuple):
     checked: bool
     cold_oid: int | None
     attached: bool
+    hot_kind: str | None
     hot_bytes: int
     analyzed: bool
     dead: float | None  # rows of the cold part, per row of the other one; None: not known
@@ -75,6 +77,9 @@ def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettin
     split = state.kind == PARTITIONED and state.attached and state.cold_oid == _oid(operation)
     plain = state.kind == PLAIN and state.oid == _oid(operation)
     if operation.name == REJOIN_STEP:
+        if split and state.hot_kind not in {None, PLAIN}:
+            return _no_table(names["hot"], running=running)
+        split = split and state.hot_kind is not None
         home = Home.SOURCE if split else Home.TARGET if plain else _other(state)
         return _split_inspection(route, home, running=running, size=state.hot_bytes if split else 0)
     home = Home.TARGET if split else Home.SOURCE if plain else _other(state)
@@ -88,6 +93,10 @@ def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettin
         return _before(session, route, operation, settings)
     left = _mending(route, state) if home is Home.TARGET and not running else ()
     return _split_inspection(route, home, running=running, size=route.bundle.size_bytes, leftovers=left)
+
+
+def _no_table(part: str, *, running: bool) -> Inspection:
+    return Inspection(home=Home.ELSEWHERE, sentence=no_table(part), size_bytes=0, on_disk=None, running=running)
 
 
 MOST_DEAD = 0.1  # dead rows of the cold part per row of the new one; each moved row leaves one
@@ -173,6 +182,8 @@ class _CloseState(NamedTuple):
     next_bound: str | None
     checked: bool
     next_bytes: int
+    part_kind: str | None
+    next_kind: str | None
 
     @property
     def is_open(self) -> bool:
@@ -212,6 +223,10 @@ def inspect_closing(session: ReadSession, route: Route, *, running: bool) -> Ins
     rows = session.rows(query("close_state"), names, doing=f"looking at {route.bundle.key} and the part behind it")
     state, back = _CloseState(*rows[0]), operation.name == REOPEN_STEP
     home = _close_home(state, route, back=back)
+    kinds = {operation.text("part"): state.part_kind, operation.text("next"): state.next_kind}
+    other = next((part for part, kind in kinds.items() if kind not in {None, PLAIN}), "")
+    if back and home is Home.SOURCE and other:
+        return _no_table(other, running=running)
     if home is not Home.TARGET and state.checked:
         # The constraint of a closing refuses rows from the border on: it goes before anything else.
         left = () if running else route.tidy_steps

@@ -61,7 +61,8 @@ from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import MEND_STEP, MOVE_STEP, REJOIN_STEP, moves_rows
 from connectors.postgresql.split_block import COUNTED
 
-REMAKE_KEYS = {SPLIT, REJOIN, CLOSE, REOPEN}  # routes that remake foreign keys, and lock the tables that they name
+# Routes that lock the whole with all its parts, and, as they remake foreign keys, the tables that these name.
+OF_PARTS = {SPLIT, REJOIN, CLOSE, REOPEN}
 ACTIVE = "active"  # pg_stat_activity.state
 COUNTS_AT_ONCE = 15_00_00  # the first version whose counters others can read at once
 COUNTED_AFTER_SECONDS = 0.6
@@ -84,6 +85,7 @@ class _Transaction:
     prepared: str  # its global id; "": it is not prepared
     modes: str  # of its locks on the relation; "": it only holds a snapshot
     command: str  # first word of the statement that it runs or ran last; "": none
+    held: str  # another relation that the locks are on: the whole, a part of it, or one that it refers to; "": itself
 
 
 def find_blockers(
@@ -136,7 +138,8 @@ def _transactions(
         "relation": relation.table_oid if online else relation.oid,
         # So does what removes the dead rows that a split has left: it would find all of them in use.
         "snapshots": (online and not tidying) or (tidying and moves_rows(route)),
-        "referenced": route.name in REMAKE_KEYS,
+        # What tidies up locks the part alone: a constraint that refuses rows does not stay because others are in use.
+        "parts": route.name in OF_PARTS and not tidying,
         "older": OLD_SHARE * settings.online_lock_timeout if online else settings.lock_timeout,
     }
     rows = session.rows(query("blockers"), values, doing=f"looking at who uses {route.bundle.key}")
@@ -156,7 +159,7 @@ def _blocker(found: _Transaction, relation: Relation, route: Route, settings: Po
     # transaction waits for a person or a program, and says nothing of when.
     young = found.seconds is not None and found.seconds <= _longest_wait(route, settings)
     ends = bool(route.patient_prologue) and young and found.state == ACTIVE
-    holds = f"holds {found.modes} on it" if found.modes else "holds an old snapshot"
+    holds = f"holds {found.modes} on {found.held or 'it'}" if found.modes else "holds an old snapshot"
     does = f"{found.state or 'in a transaction'}{f' ({found.command})' if found.command else ''}"
     return Blocker(sentence=f"{_who(found)}: {does}{_since(found)}, {holds}", gives_way=ends)
 

@@ -3,7 +3,8 @@
 ``CREATE TABLESPACE`` takes a superuser (the manual, CREATE TABLESPACE), and hotplace asks for no such right: without it
 a person gets the statements. The folder is looked at by the server itself, with ``pg_stat_file``, ``pg_ls_dir`` and
 ``pg_read_file``; its owner from here, where this process sees the same mounts as the server. A symbolic link within the
-path is followed only there.
+path is followed only there. Standbys replay the statement, and their hosts cannot be looked at: a person says that the
+folder is there.
 
 ``DROP TABLESPACE`` refuses where any database of the server has something in the tablespace. What this one has in it is
 looked at before; of the others only the server knows.
@@ -25,7 +26,9 @@ from connectors.kit.places import PlaceFacts, checks_of, not_checked, read_fstab
 from connectors.model.moves import Locked, NoRoute, Operation, Parameter, Route, Step
 from connectors.model.new_space import (
     NEW_SPACE,
+    STANDBYS,
     Check,
+    CheckState,
     SpaceAnswer,
     WantedSpace,
     accepted_of,
@@ -89,6 +92,25 @@ def routes_new_space(
 
 
 def look(session: ReadSession, place: str, *, superuser: bool) -> tuple[Check, ...]:
+    """What can be known of a folder, here and on servers that follow."""
+    return *_look_here(session, place, superuser=superuser), _standbys(session, place)
+
+
+def _standbys(session: ReadSession, place: str) -> Check:
+    """Whether any server would replay the statement: without the folder it shuts down, and does not start again."""
+    rows = session.rows(query("space_standbys"), doing="looking for standbys")
+    if not rows:
+        sentence = "no standby streams from it, and no slot waits for one; one that follows by an archive is not seen"
+        return Check(name=STANDBYS, state=CheckState.HOLDS, sentence=sentence)
+    who = ", ".join(str(name) for (name,) in rows)
+    sentence = (
+        f"CREATE TABLESPACE is replayed by others ({who}), and a standby without the folder shuts down: {place} has to "
+        "exist there before, owned by the server's account"
+    )
+    return Check(name=STANDBYS, state=CheckState.FAILS, sentence=sentence)
+
+
+def _look_here(session: ReadSession, place: str, *, superuser: bool) -> tuple[Check, ...]:
     """What the server, and this process where it sees the same files, say of a folder."""
     if not superuser:
         return not_checked("only a superuser may have the server look at its files")

@@ -6,7 +6,8 @@ partition.
 Next partitions (``next_template``, ``next_routes``) are made by ``CREATE TABLE ... PARTITION OF``, which takes ACCESS
 EXCLUSIVE on the partitioned table for a moment (the manual, CREATE TABLE). ATTACH PARTITION locks less, but needs two
 statements and could leave a table behind. ``default_tablespace`` puts the indexes of the partition in the same
-tablespace, unless the table's own indexes name another one.
+tablespace, unless the table's own indexes name another one. What ``ALTER DEFAULT PRIVILEGES`` gives on it is taken away
+in the same transaction.
 
 Aged partitions (``aged_template``, ``aged_route``) move by the route of a single partition.
 
@@ -59,6 +60,8 @@ from connectors.postgresql.routes import TAG, prologue_of, routes_of
 from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import ahead_needed
+from connectors.postgresql.split_block import OWN_NAMES, as_one, text
+from connectors.postgresql.split_statements import privileges_of_part
 from connectors.postgresql.split_table import (
     BorderValue,
     lies_behind,
@@ -75,10 +78,6 @@ _NO_END = "TO (MAXVALUE)"
 _WITHOUT_END = (
     "its last partition {} has no end, as a split leaves it: `hotplace rules propose --table --close` gives it one and "
     "makes the next without an end, again and again (Split a table: Partitions after it)"
-)
-_OPENED = (
-    "it has row security, and by ALTER DEFAULT PRIVILEGES others may read what new tables of {} hold, new partitions "
-    "among them, past its policies"
 )
 FORMATS = {
     "date": "%Y-%m-%d",
@@ -109,7 +108,7 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
     if not rows:
         return None
     schema, name, owner, strategy, columns, kind, has_default, may_create = rows[0][:8]
-    opened, identities = rows[0][16], {row[17] for row in rows if row[17] is not None}
+    identities = {row[16] for row in rows if row[16] is not None}
     found = [_range(row[8:16]) for row in rows if row[8] is not None]
     endless = next((str(row[10]) for row in rows if str(row[13]).endswith(_NO_END)), "")
     ranges = sorted((each for each in found if each is not None), key=lambda each: each.high)
@@ -125,7 +124,6 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         (has_default, "it has a default partition, which would be scanned under a lock for each new one"),
         (bool(endless), _WITHOUT_END.format(endless)),
         (len(ranges) < len(found), "not all of its partitions are tables with an end"),
-        (opened, _OPENED.format(owner)),
         (bool(identities - {BY_PRIMARY_KEY}), _IDENTITY),
         (
             may_create is False,
@@ -191,15 +189,24 @@ def _bounds_of(bound: str) -> list[datetime | None]:
 
 
 _NAMED = (rolling.partition_word(63),)
+_PRIVILEGES = (
+    "it belongs to the owner of the table; others have on it what they have on the table, or nothing if that has row "
+    "security: grants on single partitions and default privileges are not repeated"
+)
 
 
 def _creation(table: PartitionedTable, settings: PostgresqlSettings, made: Range, values: Mapping[str, str]) -> Route:
-    """The route that makes a range: what comes before it, and the one step."""
-    statement = sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({}) TABLESPACE {}").format(
-        sql.Identifier(made.schema, made.name), sql.Identifier(table.schema, table.name),
-        sql.Literal(values[LOW]), sql.Literal(values[HIGH]), sql.Identifier(made.space),
+    """The route that makes a range: what comes before it, and the one step.
+
+    In one transaction, so that no one has on it what the owner's default privileges give.
+    """
+    part, whole = sql.Identifier(made.schema, made.name), sql.Identifier(table.schema, table.name)
+    creation = text(
+        "CREATE TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({}) TABLESPACE {}",
+        part, whole, sql.Literal(values[LOW]), sql.Literal(values[HIGH]), sql.Identifier(made.space),
     )  # fmt: skip
-    step = f"{TAG} {values[TAG_NAME]} step 1 */ {statement.as_string(None)}"
+    statement = as_one([OWN_NAMES, creation, *privileges_of_part(part, table.owner, like=whole)])
+    step = f"{TAG} {values[TAG_NAME]} step 1 */ {statement}"
     return rolling.making_route(
         made,
         values,
@@ -213,7 +220,7 @@ def _creation(table: PartitionedTable, settings: PostgresqlSettings, made: Range
         locks=f"ACCESS EXCLUSIVE on the table ({table.key}) for a moment; SHARE ROW EXCLUSIVE on tables that its "
         "foreign keys name, if it has any: their readers go on; others queue while it waits for either",
         lock_seconds=settings.lock_timeout,
-        notes=("it belongs to the owner of the table; grants on single partitions are not repeated",),
+        notes=(_PRIVILEGES,),
     )
 
 

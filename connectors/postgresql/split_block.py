@@ -21,6 +21,7 @@ from psycopg import sql
 from connectors.postgresql.sessions import query
 from connectors.postgresql.split_table import SplitColumn, SplitTable
 
+OWN_NAMES = "SET LOCAL search_path = pg_catalog, pg_temp"  # no user's function in place of the server's
 CHANGED, TOO_LARGE = "HP001", "HP002"  # SQLSTATE of what these statements raise
 
 
@@ -61,7 +62,7 @@ def guarded_begin(
             "this statement has to run in READ COMMITTED: SET default_transaction_isolation = 'read committed'",
             CHANGED,
         ),
-        "SET LOCAL search_path = pg_catalog, pg_temp",
+        OWN_NAMES,
         "SET LOCAL default_tablespace = ''",
         text("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", described),
         raise_if(wrong, message, CHANGED),
@@ -82,7 +83,7 @@ def _other_columns(plan: SplitPlan, table: sql.Composable) -> str:
 
 
 def block(statements: Sequence[str], described: sql.Composable, declared: str = "") -> str:
-    """One DO statement: sent as one, it is one transaction.
+    """One transaction that compares how users see a table before and after.
 
     Args:
         statements: behind ``guarded_begin``.
@@ -98,13 +99,17 @@ def block(statements: Sequence[str], described: sql.Composable, declared: str = 
             CHANGED,
         ),
     ]
-    lines = "".join(f"  {statement};\n" for statement in (*statements, *ending))
-    body = (
-        "#variable_conflict use_column\n"
+    variables = (
         f"DECLARE hotplace_before text; hotplace_after text;\n  hotplace_description text := {literal(description)};\n"
         f"{declared and f'  {declared}{chr(10)}'}"
-        f"BEGIN\n{lines}END"
     )
+    return as_one([*statements, *ending], variables)
+
+
+def as_one(statements: Sequence[str], variables: str = "") -> str:
+    """One DO statement: sent as one, it is one transaction."""
+    lines = "".join(f"  {statement};\n" for statement in statements)
+    body = f"#variable_conflict use_column\n{variables}BEGIN\n{lines}END"
     tag = next(tag for tag in dollar_quotes() if tag not in body)
     return f"DO {tag}\n{body}\n{tag}"
 
@@ -132,6 +137,11 @@ def dropped_check(name: str) -> str:
 def raise_if(condition: str, message: str, state: str) -> str:
     """A statement that ends the transaction where the condition holds."""
     return f"IF {condition} THEN RAISE EXCEPTION USING ERRCODE = '{state}', MESSAGE = {literal(message)}; END IF"
+
+
+def no_table(part: str) -> str:
+    """Why a part is not taken back that was replaced by one of another kind."""
+    return f"{part} is no ordinary table any more: what it holds is not copied or dropped by a way back"
 
 
 def whole_name(plan: SplitPlan) -> sql.Identifier:

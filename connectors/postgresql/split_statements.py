@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from psycopg import sql
 
 from connectors.postgresql.split_block import (
+    CHANGED,
     OWN,
     TOO_LARGE,
     VARIABLES,
@@ -24,6 +25,7 @@ from connectors.postgresql.split_block import (
     guarded_begin,
     literal,
     name_literal,
+    no_table,
     own_name,
     own_query,
     raise_if,
@@ -129,6 +131,7 @@ def rejoin(plan: SplitPlan) -> str:
             plan, parts, f"{plan.table.name} does not consist of just the parts that the split made",
             whole,
         ),
+        refuse_other_kind(plan, plan.names.hot),
         refuse_large(plan),
         *refuse_own(plan, plan.names.hot),
         *before_rows_move(),
@@ -172,6 +175,18 @@ def refuse_large(plan: SplitPlan) -> str:
         f"{size} > {plan.most_back_bytes}",
         f"{plan.names.hot} is larger than the {plan.most_back_bytes} bytes that may be copied under a lock",
         TOO_LARGE,
+    )
+
+
+def refuse_other_kind(plan: SplitPlan, part: str) -> str:
+    """Ends the transaction where a part has become a partitioned or foreign table: its size would not be its own."""
+    return raise_if(
+        text(
+            "(SELECT c.relkind FROM pg_class AS c WHERE c.oid = {}::regclass) <> 'r'",
+            name_literal(own_name(plan, part)),
+        ),
+        no_table(part),
+        CHANGED,
     )
 
 
@@ -285,9 +300,14 @@ def hot_part(plan: SplitPlan, whole: sql.Composable, *, like: sql.Composable) ->
     )  # fmt: skip
     yield "SET LOCAL default_tablespace = ''"
     yield text("ALTER TABLE {} OWNER TO {}", hot, sql.Identifier(plan.table.owner))
-    yield _without_defaults(hot, "TABLE", plan.table.owner)
-    yield _same_privileges(hot, like)
+    yield from privileges_of_part(hot, plan.table.owner, like=like)
     yield from _column_settings(plan, hot)
+
+
+def privileges_of_part(part: sql.Composable, owner: str, *, like: sql.Composable) -> Iterator[str]:
+    """The privileges of a part that was just made: those of another table, and none by ALTER DEFAULT PRIVILEGES."""
+    yield _without_defaults(part, "TABLE", owner)
+    yield _same_privileges(part, like)
 
 
 def _row_security(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:

@@ -51,7 +51,7 @@ ASKS = {
     },
     "postgresql": {
         OPEN: "pg_am pg_attrdef pg_attribute pg_available_extensions pg_class pg_constraint pg_database "
-        "pg_db_role_setting pg_default_acl pg_depend pg_description pg_event_trigger pg_extension pg_index pg_inherits "
+        "pg_db_role_setting pg_depend pg_description pg_event_trigger pg_extension pg_index pg_inherits "
         "pg_language pg_locks pg_namespace pg_partitioned_table pg_policy pg_prepared_xacts pg_proc pg_publication "
         "pg_publication_rel pg_replication_slots pg_rewrite pg_roles pg_seclabel pg_sequence pg_settings pg_shdepend "
         "pg_stat_all_tables pg_stat_archiver pg_stat_database pg_stat_io pg_stat_progress_create_index "

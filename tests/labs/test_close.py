@@ -13,13 +13,14 @@ import pytest
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
+from connectors.kit.contract import StatementFailed
 from connectors.model.moves import REOPEN, Route
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.cli.site import run_here
 from tests.contract.asking import run
 from tests.documents import check_document
-from tests.labs.postgresql import Cluster
+from tests.labs.postgresql import Cluster, wait_until
 from tests.labs.test_long_transactions import Place
 from tests.labs.test_split import (
     ADD,
@@ -35,6 +36,8 @@ from tests.labs.test_split import (
     split_route,
     state_after,
 )
+from tests.labs.test_split import way_back as split_back
+from tests.labs.test_split_rows import partition_part
 
 __all__ = ["orders", "place", "pytestmark"]
 RANGES = """
@@ -179,6 +182,79 @@ def test_a_change_since_the_approval(split_orders: psycopg.Connection, connector
     once_more = "ALTER TABLE orders DETACH PARTITION orders_p2"
     assert state_after(split_orders, once_more, route.undo_steps[2]) == "HP001"
     assert state_after(split_orders, "SELECT 1", route.undo_steps[2]) is None
+
+
+@only_newest
+@pytest.mark.parametrize("part", ["orders_p1", "orders_p2"])
+def test_a_part_that_was_partitioned_since_is_not_opened_again(
+    split_orders: psycopg.Connection, connector: PostgresqlConnector, part: str
+) -> None:
+    """Its size is that of its parts, and indexes of theirs would go with it: named before, and by the server."""
+    route = close_route(connector, "2000000")
+    run(connector, route)
+    if part == "orders_p2":
+        partition_part(split_orders, part, "2000000")
+    else:
+        split_orders.execute("ALTER TABLE orders DETACH PARTITION orders_p1; DROP TABLE orders_p1")
+        split_orders.execute(
+            "CREATE TABLE orders_p1 PARTITION OF orders FOR VALUES FROM (1000000) TO (2000000) PARTITION BY RANGE (id)"
+            " TABLESPACE fast"
+        )
+        split_orders.execute("CREATE TABLE orders_p1_a PARTITION OF orders_p1 DEFAULT")
+    seen, back = answers(split_orders), way_back(route)
+    found = connector.inspect(back)
+    assert (found.home, f"{part} is no ordinary table any more" in found.sentence) == (Home.ELSEWHERE, True)
+    with connector.open_mover() as mover:
+        mover.prepare(back)
+        with pytest.raises(StatementFailed, match=f"{part} is no ordinary table any more"):
+            mover.execute(back.steps[-1])
+    assert answers(split_orders) == seen
+
+
+@only_newest
+def test_who_uses_another_part_is_waited_for(
+    cluster: Cluster, dbname: str, orders: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """It would wait for all of the table: named before a try, there, back, and on the way back of the split."""
+    orders.execute("CREATE TABLE unrelated (id int)")
+    split = split_route(connector, orders, "id", "1000000")
+    run(connector, split)
+    route = close_route(connector, "2000000")
+    ways = [route, way_back(route), split_back(split)]
+    with cluster.session(dbname) as other:
+        for table, named in (("unrelated", ""), ("orders_p0", "public.orders_p0"), ("customers", "public.customers")):
+            other.execute("BEGIN")
+            other.execute(f"SELECT count(*) FROM {table}".encode())
+            orders.execute("SELECT pg_sleep(0.6)")  # longer than lock_timeout
+            for way in ways:
+                found = [each.sentence for each in connector.blockers(way)]
+                assert len(found) == bool(named), (way.name, found)
+                assert all(each.endswith(f"holds AccessShareLock on {named}") for each in found)
+                # What takes a constraint away again locks the part alone: it is not kept waiting for the others.
+                assert connector.blockers(way, tidying=True) == ()
+            other.execute("COMMIT")
+        other.execute("BEGIN; LOCK TABLE ONLY orders IN ACCESS SHARE MODE")
+        orders.execute("SELECT pg_sleep(0.6)")
+        said = [[each.sentence.partition(", holds ")[2] for each in connector.blockers(way)] for way in ways]
+        assert said == [*[["AccessShareLock on public.orders"]] * 2, ["AccessShareLock on it"]]
+
+
+@only_newest
+def test_no_try_begins_while_another_part_is_used(
+    cluster: Cluster, dbname: str, split_orders: psycopg.Connection, place: Place
+) -> None:
+    """Each try would stall everybody for lock_timeout: nothing is sent, until the other part is free."""
+    split_orders.execute("VACUUM ANALYZE orders")
+    with place.agent() as (watch, ledger), cluster.session(dbname) as report:
+        report.execute("BEGIN; SELECT count(*) FROM orders_p0")
+        split_orders.execute("SELECT pg_sleep(1.2)")
+        found = watch.close_part(KEY, "2000000", None)
+        assert found.proposal is not None
+        decide(watch, ledger, ledger.proposals.store(found.proposal))
+        (row,) = ledger.moves.rows()
+        assert (row.state, ledger.moves.steps(row.id)) == (MoveState.APPROVED, [])
+        report.execute("COMMIT")
+        wait_until(lambda: bool(watch.act()) and ledger.moves.row(row.id).state is MoveState.PLACED, "it is closed")
 
 
 @only_newest

@@ -265,4 +265,4 @@ def test_who_uses_a_referenced_table_is_waited_for(
     time.sleep(0.6)  # longer than lock_timeout
     for border in (1_000_000, 30_000):
         (found,) = connector.blockers(split_route(connector, shop, "id", str(border)))
-        assert "holds AccessShareLock on it" in found.sentence
+        assert "holds AccessShareLock on public.customers" in found.sentence

@@ -41,7 +41,7 @@ VALUES: dict[str, object] = {
     "key": "public.t", "space": "fast", "pid": NO_PID, "ids": [1], "units": [1], "one_in": 4, "relation": 1, "unit": 1,
     "oid": 1, "table": 1, "schema": "public", "name": "t", "cold": "t_p0", "hot": "t_p1", "check": "c", "part": "p",
     "next": "n", "tag": "x", "older": 1.0, "older_than": 1.0, "snapshots": True, "moves": True, "moving": "m",
-    "most": 10, "referenced": True, "place": "/tmp", "index": 2662, "rebuilds": True,
+    "most": 10, "parts": True, "place": "/tmp", "index": 2662, "rebuilds": True,
     "space_id": 1663, "keys": ["public.t"],
     "roles": ["postgres"], "mark": "x", "first": "(0,0)", "behind": "(1,0)", "names": ["work_mem"], "values": ["1MB"],
 }  # fmt: skip

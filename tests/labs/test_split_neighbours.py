@@ -212,7 +212,7 @@ def test_logical_replication_goes_on_or_a_split_is_refused(logical: Cluster, cle
         f"CREATE SUBSCRIPTION s CONNECTION 'host={logical.server.folder} dbname={names[0]} user=postgres'"
         " PUBLICATION p WITH (create_slot = false, copy_data = false)".encode()
     )
-    cleanup.callback(_unsubscribe, logical, names[1], "s")
+    cleanup.callback(unsubscribe, logical, names[1], "s")
     assert (refusal(source, here), refusal(target, there, "5")) == ("publications", "subscriptions")
     here.execute("ALTER PUBLICATION p SET (publish_via_partition_root = true)")
     here.execute("ALTER TABLE orders REPLICA IDENTITY DEFAULT; ALTER PUBLICATION p DROP TABLE orders")
@@ -251,6 +251,7 @@ def _all_of(dba: psycopg.Connection) -> int:
     return int(row[0])
 
 
-def _unsubscribe(cluster: Cluster, dbname: str, name: str) -> None:
+def unsubscribe(cluster: Cluster, dbname: str, name: str) -> None:
+    """Drop a subscription, and the slot that it has."""
     with cluster.session(dbname) as dba:
         dba.execute(f"DROP SUBSCRIPTION {name}".encode())

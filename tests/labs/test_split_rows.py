@@ -163,6 +163,51 @@ def test_the_server_holds_both_limits(cluster: Cluster, dbname: str, analyzed: p
     assert analyzed.execute(CONTENTS).fetchall() == seen
 
 
+def partition_part(dba: psycopg.Connection, part: str, border: str) -> None:
+    """Put a partitioned table of the same name in the place of an open part, with an index of its own."""
+    dba.execute(
+        f"""ALTER TABLE orders DETACH PARTITION {part}; DROP TABLE {part};
+        CREATE TABLE {part} PARTITION OF orders FOR VALUES FROM ({border}) TO (MAXVALUE) PARTITION BY RANGE (id);
+        CREATE TABLE {part}_a PARTITION OF {part} FOR VALUES FROM ({border}) TO (MAXVALUE);
+        CREATE INDEX mine ON {part}_a (counted)""".encode()
+    )
+    dba.execute("SELECT setval('orders_id_seq', %s)", (int(border),))
+    dba.execute(ADD.encode())
+
+
+@only_newest
+def test_a_part_that_was_partitioned_since_is_not_taken_back(
+    orders: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """Its size is that of its parts, and indexes of theirs would go with it: named before, and by the server."""
+    route = split_route(connector, orders, "id", "1000000")
+    run(connector, route)
+    partition_part(orders, "orders_p1", "1000000")
+    seen = orders.execute(CONTENTS).fetchall()
+    found = connector.inspect(way_back(route))
+    assert (found.home, "orders_p1 is no ordinary table any more" in found.sentence) == (Home.ELSEWHERE, True)
+    assert connector.inspect(route).home is Home.TARGET
+    with pytest.raises(StatementFailed, match="orders_p1 is no ordinary table any more"):
+        run(connector, route, undo=True)
+    assert orders.execute(CONTENTS).fetchall() == seen
+    assert orders.execute("SELECT to_regclass('mine') IS NOT NULL").fetchone() == (True,)
+
+
+@only_newest
+def test_a_size_that_cannot_be_asked_for_is_not_none(
+    cluster: Cluster, dbname: str, orders: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """While another session has the part exclusively, the last size that the server knows counts."""
+    route = split_route(connector, orders, "id", "1000000")
+    run(connector, route)
+    orders.execute("SELECT setval('orders_id_seq', 1000000)")
+    orders.execute(ADD.encode())
+    orders.execute("ANALYZE orders_p1")
+    with cluster.session(dbname) as holder:
+        holder.execute("BEGIN; LOCK TABLE orders_p1")
+        assert connector.inspect(way_back(route)).size_bytes > 0
+
+
 @only_newest
 def test_the_command_and_the_whole_way(place: Place) -> None:
     """Bytes and seconds are in the sentence and the document; approved, it is done, and taken back by an undo."""

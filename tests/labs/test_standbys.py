@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from threading import Event, Thread
 
@@ -14,11 +14,14 @@ import pytest
 from agent.demo.server import PrivateServer
 from connectors.kit.contract import Interrupted, Mover
 from connectors.kit.findings import Severity
-from connectors.model.moves import NoRoute
+from connectors.model.moves import NoRoute, Route
+from connectors.model.new_space import CheckState, WantedSpace
 from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to
 from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+from tests.labs.test_split_neighbours import logical, unsubscribe
 
+__all__ = ["logical"]
 pytestmark = [
     pytest.mark.postgresql,
     pytest.mark.skipif(not installations(), reason="no PostgreSQL server here"),
@@ -90,6 +93,52 @@ def test_a_standby_that_falls_behind_is_spared(primary: Cluster) -> None:
         replica.execute("SELECT pg_wal_replay_resume()")
         wait_until(lambda: connector.blockers(route) == (), "the standby has caught up")
     connector.close()
+
+
+def test_a_new_space_waits_for_its_folder_on_each_standby(primary: Cluster) -> None:
+    """Who replays CREATE TABLESPACE without the folder shuts down: named, accepted by a person, looked at again."""
+    place = primary.server.make_folder("newer")
+    wanted = WantedSpace(name="newer", location=str(place), accepted=("device", "restart"))
+    accepting = replace(wanted, accepted=(*wanted.accepted, "standbys"))
+    with primary.session() as dba, closing(primary.connector()) as connector:
+        alone = connector.routes_new_space(wanted, moves=True).answer
+        assert isinstance(alone, Route), alone
+        assert any(note.startswith("standbys: holds: ") for note in alone.notes)
+        dba.execute("SELECT pg_create_physical_replication_slot('for_later')")
+        with following(primary, "twin"):
+            refused = connector.routes_new_space(wanted, moves=True).answer
+            assert isinstance(refused, NoRoute), refused
+            assert "the standby twin, the slot for_later" in refused.sentence
+            assert f"{place} has to exist there before, owned by the server's account" in refused.sentence
+            assert refused.setting == "--accept standbys"
+            accepted = connector.routes_new_space(accepting, moves=True).answer
+            assert isinstance(accepted, Route), accepted
+            assert any("the standby twin" in note and note.endswith(", accepted") for note in accepted.notes)
+            assert connector.inspect(accepted).home is Home.SOURCE
+            found = connector.inspect(alone)  # approved before they came
+            assert (found.home, "the standby twin" in found.sentence) == (Home.ELSEWHERE, True)
+        dba.execute("SELECT pg_drop_replication_slot('for_later')")
+        wait_until(lambda: connector.inspect(alone).home is Home.SOURCE, "no one follows any longer")
+
+
+def test_a_subscriber_replays_no_new_space(logical: Cluster, cleanup: ExitStack) -> None:
+    """It gets rows and no statements, over a slot of its own."""
+    names = [cleanup.enter_context(logical.database()) for _ in range(2)]
+    here, there = (cleanup.enter_context(logical.session(name)) for name in names)
+    for dba in (here, there):
+        dba.execute("CREATE TABLE thing (id int PRIMARY KEY)")
+    here.execute("CREATE PUBLICATION all_things FOR TABLE thing")
+    here.execute("SELECT pg_create_logical_replication_slot('things', 'pgoutput')")
+    there.execute(
+        f"CREATE SUBSCRIPTION things CONNECTION 'host={logical.server.folder} dbname={names[0]} user=postgres'"
+        " PUBLICATION all_things WITH (create_slot = false)".encode()
+    )
+    cleanup.callback(unsubscribe, logical, names[1], "things")
+    wait_until(lambda: _streams(here, "things"), "the subscriber streams")
+    wanted = WantedSpace(name="newer", location=str(logical.server.folder / "none"))
+    with closing(logical.connector(names[0])) as connector:
+        states = {check.name: check.state for check in connector.routes_new_space(wanted, moves=True).checks}
+    assert states["standbys"] is CheckState.HOLDS
 
 
 def test_the_log_leaves_room_on_its_volume(primary: Cluster) -> None:

@@ -411,7 +411,7 @@ class CheckOfPlace:
     """One thing that must hold of the place of a new space."""
 
     check: str
-    """empty, owner, device or restart."""
+    """empty, owner, device, restart or standbys."""
     state: str
     """holds, fails or not checked."""
     sentence: str

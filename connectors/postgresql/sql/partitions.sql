@@ -1,6 +1,5 @@
 -- A partitioned table and its partitions, one row each (one row with nulls where it has none), by the end of their ranges.
--- Reads: pg_partitioned_table, pg_inherits, pg_class, pg_tablespace, pg_attribute, pg_database, pg_locks, pg_namespace,
--- pg_default_acl.
+-- Reads: pg_partitioned_table, pg_inherits, pg_class, pg_tablespace, pg_attribute, pg_database, pg_locks, pg_namespace.
 -- Since: 14. Privilege: none.
 -- Cost: a few milliseconds; the size of each partition is read from the file system.
 SELECT n.nspname AS schema,
@@ -23,11 +22,6 @@ SELECT n.nspname AS schema,
                           WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.relation = c.oid)
             THEN (c.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
             ELSE pg_table_size(c.oid) END AS bytes,
-       -- Policies hold for who reads the whole, and new tables may be given to others by themselves.
-       t.relrowsecurity AND EXISTS (
-           SELECT FROM pg_catalog.pg_default_acl AS f, aclexplode(f.defaclacl) AS e
-            WHERE f.defaclrole = t.relowner AND f.defaclobjtype = 'r' AND e.grantee <> t.relowner
-              AND f.defaclnamespace IN (0::oid, t.relnamespace)) AS opened,
        c.relreplident::text AS identity
   FROM pg_catalog.pg_class AS t
   JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace
