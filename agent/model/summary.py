@@ -132,10 +132,13 @@ def _waits(proposal: Proposal) -> str:
             undone = ", as much as the moves that it takes back were predicted to save" if proposal.is_undo else ""
             return f"{format_wait(-saved)}{_of_sessions(low, high, -1)}{undone}"
         return f"{format_wait(saved)} saved{_of_sessions(low, high, 1)}"
-    # What waits now is known: how far the load may change, or all read times err, is no part of what is left of it.
-    least, most = proposal.saved_ratio_low, proposal.saved_ratio_high
-    low, high = low if least is None else now * least, high if most is None else now * most
-    ends = "" if low is None or high is None else _of_sessions(max(0.0, now - high), max(0.0, now - low), 1)
+    ends = ""
+    if low is not None and high is not None:
+        # What waits now is known: how far the load may change, or all read times err, is no part of what is left of it.
+        least, most = proposal.saved_ratio_low, proposal.saved_ratio_high
+        low = low if least is None else max(low, now * least)
+        high = high if most is None else min(high, now * most)
+        ends = _of_sessions(max(0.0, now - high), max(0.0, now - low), 1)
     return f"waiting sessions {format_sessions(now)} -> {format_sessions(max(0.0, now - saved))}{ends}"
 
 
