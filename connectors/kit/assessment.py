@@ -179,10 +179,20 @@ class CounterTable:
     read_ms: tuple[str, ...] = ()  # milliseconds that sessions waited
     ahead_ms: tuple[str, ...] = ()  # taken off
     since_ms: str = ""  # milliseconds since the server was started
+    since: str = ""  # column with the time at which the row's counters began
     space: str = ""  # column with the space of an object
     sizes: tuple[tuple[str, float], ...] = ()  # columns with bytes, and what one of their units is
     timed_ahead: bool = False  # whether reads ahead are in the times: they are no waits then
     lacks: str = ""
+
+
+MOST_NAMED = 10
+
+
+def few_of(names: Sequence[str]) -> str:
+    """Names for a sentence, a few of many."""
+    shown = names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
+    return ", ".join(shown)
 
 
 def folded(column: str) -> str:
