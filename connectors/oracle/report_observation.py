@@ -22,7 +22,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from connectors.kit.assessment import Observation, Row, UnusableFile, WaitKind
+from connectors.kit.assessment import Observation, Row, UnusableFile, WaitKind, few_of
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import UnitKind
 from connectors.model.observation import (
@@ -202,7 +202,7 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
         size_known=np.array([unit.bytes is not None for unit in units], dtype=np.bool_) & ~stays,
         least=np.divide(least, waited, out=np.ones(len(units)), where=waited > 0),
         most=np.divide(most, waited, out=np.ones(len(units)), where=waited > 0),
-        notes=tuple(_notes(report, places, units, reads, doubt)),
+        notes=tuple(_notes(report, places, units, reads, doubt, sizes)),
         kinds=tuple(kinds),
         space_reads={place.label: place.io.reads / report.seconds for place in places if place.io is not None},
         stays=stays,
@@ -301,11 +301,17 @@ def _unit(segment: Segment, row: int, place: _Place, sizes: Sizes, seen: set[str
 
 
 def _rest(place: _Place, row: int, listed: Sequence[_Unit], sizes: Sizes) -> _Unit:
-    whole = sizes.tablespace(place.name)
     return _Unit(
         key=f"{REST} in {place.label}" if listed else f"tablespace {place.label}", kind=UnitKind.TABLE, space=row,
-        segment=None, bytes=None if whole is None else max(1, whole - sum(unit.bytes or 0 for unit in listed)),
+        segment=None, bytes=_bytes_left(sizes.tablespace(place.name), [unit.bytes for unit in listed]),
     )  # fmt: skip
+
+
+def _bytes_left(whole: int | None, listed: Sequence[int | None]) -> int | None:
+    """What a tablespace holds besides what is listed; None: not known, as where nothing is left that can be read."""
+    known = [each for each in listed if each is not None]
+    left = None if whole is None or len(known) < len(listed) else whole - sum(known)
+    return left if left is not None and left > 0 else None
 
 
 # -- reads -----------------------------------------------------------------------------------------------------------
@@ -571,7 +577,7 @@ def _sections(report: WorkloadReport) -> dict[str, str]:
 
 
 def _notes(
-    report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Unit], reads: Reads, doubt: str
+    report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Unit], reads: Reads, doubt: str, sizes: Sizes
 ) -> Iterable[str]:
     yield from report.notes
     if doubt:
@@ -597,8 +603,35 @@ def _notes(
             f"the report is of {len(report.containers)} pluggable databases: their names stand before the colon; sizes "
             "of units.sql, which are of one of them, are not used"
         )
-    elif any(unit.bytes is None for unit in units):
+    elif not sizes.segments:
         yield "sizes are not in reports: export units.sql (hotplace assess --print-queries oracle) as --sizes FILE"
+    else:
+        yield from _notes_of_sizes(places, units, sizes)
+
+
+def _notes_of_sizes(places: Sequence[_Place], units: Sequence[_Unit], sizes: Sizes) -> Iterable[str]:
+    """What the file of sizes lacks of what can be moved, so that its size is not known."""
+    unknown = [unit for unit in units if unit.bytes is None and not places[unit.space].stays]
+    spaces = [at for at in dict.fromkeys(unit.space for unit in unknown) if places[at].name != ELSEWHERE]
+    absent = {at for at in spaces if sizes.tablespace(places[at].name) is None}
+    segments = [unit for unit in unknown if unit.segment is not None and unit.space not in absent]
+    taken = set(spaces) - absent - {unit.space for unit in segments}
+    lacks = [
+        f"{what} {few_of(names)}{which}"
+        for what, names, which in (
+            ("the size of", [unit.key for unit in segments], ""),
+            ("all segments of", [places[at].label for at in sorted(absent)], ""),
+            ("segments of", [places[at].label for at in sorted(taken)], " that the report does not list"),
+        )
+        if names
+    ]
+    if lacks:
+        yield (
+            f"--sizes lacks {'; '.join(lacks)}: save the whole result of units (hotplace assess --print-queries "
+            "oracle) as that file"
+        )
+    if any(places[unit.space].name == ELSEWHERE for unit in unknown):
+        yield f"the size of {REST} is not known: the report does not say which tablespaces it is in"
 
 
 def _notes_of_segments(report: WorkloadReport, units: Sequence[_Unit], reads: Reads) -> Iterable[str]:
