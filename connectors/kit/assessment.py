@@ -201,13 +201,36 @@ def folded(column: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRows:
+    """Rows of a file that are found by the names of their columns."""
+
+    path: str  # for messages
+    columns: Sequence[str]  # as the file's header line names them, or the query
+    rows: Sequence[tuple[int, Row]]  # with the line of each
+
+    def places(self, wanted: Sequence[str], advice: str) -> list[int]:
+        """Where in a row these columns are.
+
+        Raises:
+            UnusableFile: one of them is not there, or is there more than once.
+        """
+        known = [folded(column) for column in self.columns]
+        for column in wanted:
+            if (count := known.count(folded(column))) != 1:
+                problem = f"has {count} columns {column}" if count else f"has no column {column}, but "
+                raise UnusableFile(self.path, problem if count else problem + few_of(self.columns), advice=advice)
+        return [known.index(folded(column)) for column in wanted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FromFiles:
     """How an engine is assessed from files."""
 
     queries: Callable[[], Mapping[str, str]]  # name -> statement, as a person runs it
     read: Callable[[Export, Export], Readings]  # before, after
     is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
-    read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
+    read_report: Callable[[str, str, NamedRows | None], Observation] | None = None  # path, text, sizes
+    sizes: str = ""  # the query whose result has the sizes that reports lack
     not_read: tuple[NotRead, ...] = ()
     tables: tuple[CounterTable, ...] = ()  # of the engine's own views, as other tools export them
 
@@ -217,7 +240,7 @@ class FromFiles:
 
         Args:
             stored: name of the module.
-            reports: ``is_report`` and ``read_report`` of an engine that has reports.
+            reports: ``is_report``, ``read_report`` and ``sizes`` of an engine that has reports.
         """
         return cls(
             queries=lambda: import_module(stored).queries(),

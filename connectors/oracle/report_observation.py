@@ -13,6 +13,7 @@ of 10,000.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from connectors.kit.assessment import Observation, Row, UnusableFile, WaitKind, few_of
+from connectors.kit.assessment import NamedRows, Observation, UnusableFile, WaitKind, few_of
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import UnitKind
 from connectors.model.observation import (
@@ -39,7 +40,6 @@ from connectors.model.observation import (
     SpaceFigures,
     UnitTable,
 )
-from connectors.oracle.catalog import Entry
 from connectors.oracle.names import key_of
 from connectors.oracle.report_formats import LARGEST
 from connectors.oracle.report_waits import (
@@ -88,18 +88,45 @@ class Sizes:
         return self.tablespaces.get(name)
 
 
-def sizes_of(rows: Iterable[Row]) -> Sizes:
-    """Fold rows of ``sql/units.sql``."""
+SIZED = "OWNER", "OBJECT_NAME", "SUBOBJECT_NAME", "BYTES", "TABLESPACE_NAME"  # columns of sql/units.sql
+MOST_BYTES = 2**62
+WHOLE_UNITS = (
+    "Save the result of the query units (hotplace assess --print-queries oracle) as it is, with its header line."
+)
+
+
+def sizes_of(named: NamedRows) -> Sizes:
+    """Fold the result of ``sql/units.sql``.
+
+    Raises:
+        UnusableFile: a column is not there, a size is no number of bytes, or there is none.
+    """
     segments: dict[tuple[str, str, str], int] = {}
     spaces: dict[str, int] = {}
-    for row in rows:
-        entry = Entry(*row)
-        if entry.bytes is None or entry.space is None:
+    places = named.places(SIZED, WHOLE_UNITS)
+    for line, row in named.rows:
+        owner, name, part, cell, space = (row[place] for place in places)
+        if cell is None or space is None:
             continue
-        key = str(entry.owner), str(entry.name), str(entry.part or "")
-        segments[key] = segments.get(key, 0) + int(entry.bytes)
-        spaces[entry.space] = spaces.get(entry.space, 0) + int(entry.bytes)
+        size = _size(cell)
+        if size is None:
+            problem = f"BYTES of {owner}.{name} is no number of bytes: {cell!r:.60}"
+            raise UnusableFile(named.path, problem, advice=WHOLE_UNITS, line=line)
+        key = str(owner), str(name), str(part or "")
+        segments[key] = segments.get(key, 0) + size
+        spaces[str(space)] = spaces.get(str(space), 0) + size
+    if not segments:
+        raise UnusableFile(named.path, "holds no segment with its size", advice=WHOLE_UNITS)
     return Sizes(segments, spaces)
+
+
+def _size(cell: object) -> int | None:
+    """Bytes as a cell says them; None: it is no such number. Beside a text all cells of its column are texts."""
+    if isinstance(cell, str):
+        return int(cell) if re.fullmatch(r"[0-9]{1,18}", cell.strip()) else None
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return None
+    return int(cell) if 0 <= cell < MOST_BYTES and cell == int(cell) else None
 
 
 NOT_MOVED = frozenset({"SYSTEM", "SYSAUX"})  # as in sql/sample.sql
@@ -149,18 +176,18 @@ class _Place:
         return self.name in NOT_MOVED or self.name.upper().startswith(UNDO)
 
 
-def observe_report(path: str, text: str, sizes: Sequence[Row] = ()) -> Observation:
+def observe_report(path: str, text: str, sizes: NamedRows | None = None) -> Observation:
     """What a report tells.
 
     Args:
         path: for messages.
         text: of the report.
-        sizes: rows of ``sql/units.sql``; () where they are not at hand.
+        sizes: the result of ``sql/units.sql``; None where it is not at hand.
 
     Raises:
-        UnusableFile: see ``parse_report``.
+        UnusableFile: see ``parse_report`` and ``sizes_of``.
     """
-    return observation_of(parse_report(path, text), sizes_of(sizes), path)
+    return observation_of(parse_report(path, text), Sizes() if sizes is None else sizes_of(sizes), path)
 
 
 def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report") -> Observation:

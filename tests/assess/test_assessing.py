@@ -10,7 +10,10 @@ import pytest
 from agent.config.tiers import KINDS
 from agent.studies.assessed import AssessmentResult
 from agent.studies.assessment import assess
+from agent.studies.exported_tables import columns_of
+from connectors.kit.assessment import NamedRows
 from connectors.oracle.report_observation import observe_report
+from connectors.oracle.sessions import query
 from policies.model.settings import PolicySettings
 from tests.assess.real_reports import REAL, Real
 from tests.assess.written_reports import Listed, Space, Told, write
@@ -31,11 +34,17 @@ def row(number: int, name: str, size: int, space: str) -> tuple[object, ...]:
     return number, number, "APP", name, None, "TABLE", size, size // 8192, space, "DEFAULT"
 
 
+def named(rows: list[tuple[object, ...]]) -> NamedRows:
+    """Such rows as a file that has them."""
+    columns = columns_of(query("units"))
+    return NamedRows(path="units.csv", columns=columns, rows=list(enumerate(rows, start=2)))
+
+
 def judged(
     told: Told, *, layout: str = "awr11", sizes: list[tuple[object, ...]] | None = None, offered: int | None = None
 ) -> AssessmentResult:
     """The assessment of a written report."""
-    observation = observe_report("r", write(told, layout), sizes or ())
+    observation = observe_report("r", write(told, layout), None if sizes is None else named(sizes))
     return assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=offered)
 
 
@@ -109,7 +118,7 @@ def test_a_rest_whose_size_does_not_follow_is_unknown(
 def test_an_offer_saves_no_more_than_its_objects_may_have_waited() -> None:
     """Nor less than nothing: of one that had perhaps no wait, and a fifth more at most."""
     sizes = [row(1, "ORDERS", 80 * MIB, "DATA")]
-    observation = observe_report("r", write(TOLD, "awr11"), sizes)
+    observation = observe_report("r", write(TOLD, "awr11"), named(sizes))
     count = len(observation.least)
     observation = replace(observation, least=np.zeros(count), most=np.full(count, 1.2))
     found = assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=100 * MIB)
