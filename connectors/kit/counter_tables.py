@@ -83,9 +83,11 @@ def observe_tables(
         elapsed: seconds between them, or since the start; None: as the tables say.
 
     Raises:
-        UnusableFile: the period is not known, counters fell, nothing was read, or the two have no rows in common.
+        UnusableFile: no table times reads, the period is not known, counters fell, nothing was read, or the two have no
+            rows in common.
     """
     tables = [table for table in known if table.title in after.tables]
+    _insist_on_times(known, tables, after)
     seconds = elapsed if elapsed is not None else _period(tables, before, after)
     counted, left_out = _counted(tables, before, after)
     objects, spaces, whole = (counted[of] for of in (Of.OBJECT, Of.SPACE, Of.DATABASE))
@@ -100,6 +102,22 @@ def observe_tables(
     if any(table.timed_ahead for table in tables) and not any(row.seconds == row.seconds for row in objects):
         notes.append("times of files hold reads ahead: sessions waited for them at most as long")
     return _make_observation(engine, after.path, seconds, objects, spaces, whole, notes, tables)
+
+
+def _insist_on_times(known: Sequence[CounterTable], tables: Sequence[CounterTable], after: Snapshot) -> None:
+    """See that a table says how long reads took, if only as a sum.
+
+    Raises:
+        UnusableFile: none does; more snapshots of the same would not either.
+    """
+    if not any(table.read_ms for table in tables):
+        count = "counts" if len(tables) == 1 else "count"
+        raise UnusableFile(
+            after.path,
+            f"times no read: {' and '.join(table.title for table in tables)} {count} reads alone",
+            advice="Add the times of the same period: "
+            f"{' or '.join(table.title for table in known if table.read_ms)}, in one folder with each snapshot.",
+        )
 
 
 def _period(tables: Sequence[CounterTable], before: Snapshot | None, after: Snapshot) -> float:

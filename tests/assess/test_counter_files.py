@@ -261,6 +261,16 @@ def test_snapshots_without_a_common_row_are_refused(here: Path) -> None:
         ({"a.csv": PSQL["d.csv"].format(5, 5.0)}, (), "does not say how long its counters ran"),
         ({"a.csv": PSQL["d.csv"].format(5, 0.0)}, ("--elapsed", "1h"), "says of no read that a session waited for it"),
         (
+            {"a.csv": PSQL["t.csv"].format("", "", 5, 5), "b.csv": PSQL["t.csv"].format("", "", 9, 9)},
+            ("--elapsed", "1h"),
+            "times no read: pg_statio_user_tables counts reads alone next: Add the times of the same period: pg_stat",
+        ),
+        (
+            {"a.csv": TABLES + "SHOP,ORDERS,TS,5\n"},
+            ("--elapsed", "1h"),
+            "next: Add the times of the same period: MON_GET_TABLESPACE or MON_GET_DATABASE, in one folder",
+        ),
+        (
             {"a.csv": PSQL["d.csv"].format(5, 5.0), "b.csv": PSQL["d.csv"].format(4, 4.0)},
             ("--elapsed", "1h"),
             "counters of shop in pg_stat_database are lower than before",
