@@ -28,15 +28,16 @@ from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.planning.read_times import read_times_text
 from agent.studies.assessed import AssessmentResult
 from agent.studies.assessment import assess, assessment_shown, observe_exports
-from agent.studies.assessment_files import LARGEST_EXPORT_BYTES, csv_rows, is_export, read_export, read_text
+from agent.studies.assessment_files import LARGEST_EXPORT_BYTES, is_export, named_csv_rows, read_export, read_text
 from agent.studies.counter_files import columns_known, observe_counters, read_counters
+from agent.studies.exported_tables import columns_of
 from agent.studies.periods_compared import Comparison, compare
 from agent.studies.periods_compared import KindCompared as KindOfPeriods
 from agent.terminal.charts import ChartMark, Curve, text_chart
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode, write_file
 from agent.terminal.output import Output
-from connectors.kit.assessment import FromFiles, Observation, Row, UnusableFile
+from connectors.kit.assessment import FromFiles, Observation, UnusableFile
 from connectors.kit.registry import engine_names, find_engine
 from connectors.model.formatting import (
     format_bytes,
@@ -179,8 +180,7 @@ def _observations(files: list[Path], engine: str | None, sizes: Path | None, ela
         hand = _by_hand(engine)
         before, after = (read_export(path, hand.queries()) for path in exports)
         return [observe_exports(engine, hand, before, after, None if elapsed is None else _seconds(elapsed))]
-    known_sizes: list[Row] = [] if sizes is None else csv_rows(sizes)
-    return [_report(path, known_sizes) for path in files]
+    return [_report(path, sizes) for path in files]
 
 
 def _refuse_other_tools(path: Path) -> None:
@@ -206,11 +206,11 @@ def _counters(files: list[Path], engine: str | None, elapsed: str | None) -> Obs
     return observe_counters(earlier[0] if earlier else None, last, None if elapsed is None else _seconds(elapsed))
 
 
-def _report(path: Path, sizes: list[Row]) -> Observation:
+def _report(path: Path, sizes: Path | None) -> Observation:
     """The report in a file, read by the engine that recognises it.
 
     Raises:
-        UnusableFile: none does, or it cannot be used.
+        UnusableFile: none does, or it or the file of sizes cannot be used.
     """
     text = read_text(path)
     readers = [hand for name in engine_names() if (hand := find_engine(name).by_hand) is not None]
@@ -218,7 +218,8 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
         hand.refuse(str(path), text)
     for hand in readers:
         if hand.read_report is not None and hand.is_report(text):
-            return hand.read_report(str(path), text, sizes)
+            known = None if sizes is None else named_csv_rows(sizes, columns_of(hand.queries()[hand.sizes]))
+            return hand.read_report(str(path), text, known)
     raise UnusableFile(
         str(path),
         "is no report that hotplace knows: neither STATSPACK report nor WORKLOAD REPOSITORY report begins it",

@@ -37,8 +37,12 @@ LIMITS = {  # name -> alert, and the threshold that stands in its expression onc
     "gain_waits": ("HotplaceGainWaits", "0.02"),
     "proposal_used": ("HotplaceProposalExpires", "0.5"),
 }
+RATIOS = frozenset({"server_share", "space_fill", "proposal_used"})  # of these, thresholds that are shares of one
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _EXPRESSION = re.compile(r"^        expr:.*\n(?:          .*\n)*", re.MULTILINE)
+_ESCAPE = r"""\\(?:[abfnrtv\\"]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"""
+_MATCHER = rf""" *(?!__name__\b)[a-zA-Z_][a-zA-Z0-9_]* *(?:=~|!~|!=|=) *"(?:[^"\\\x00-\x1f\x7f]|{_ESCAPE})*" *"""
+_MATCHERS = re.compile(f"{_MATCHER}(?:,{_MATCHER})*")
 _SERIES = re.compile(r"\b(hotplace_\w+|up)\b(?:\{([^{}]*)\})?")
 OutputOption = Annotated[
     Path | None,
@@ -114,9 +118,10 @@ def prometheus(
 ) -> None:
     """Alert rules for Prometheus; each links to its runbook."""
     given = _limits_of(limits or [])
+    matchers = _matchers_of(selector)
 
     def change(text: str) -> str:
-        return select_series(set_limits(link_runbooks(text, docs), given), selector)
+        return select_series(set_limits(link_runbooks(text, docs), given), matchers)
 
     _deliver(session, files(FileKind.PROMETHEUS), output, force=force, change=change)
 
@@ -125,7 +130,7 @@ def _limits_of(given: Sequence[str]) -> dict[str, str]:
     """Thresholds by name, as ``--set`` gives them.
 
     Raises:
-        BadParameter: there is none of that name, or it is no number.
+        BadParameter: there is none of that name, it is no number, or a ratio that is never or always exceeded.
     """
     found = {}
     for each in given:
@@ -133,8 +138,27 @@ def _limits_of(given: Sequence[str]) -> dict[str, str]:
         if name not in LIMITS or not _NUMBER.fullmatch(value):
             known = ", ".join(f"{known}={usual}" for known, (_, usual) in LIMITS.items())
             raise typer.BadParameter(f"{each!r} is no NAME=NUMBER; there are {known}", param_hint="--set")
+        if name in RATIOS and not 0 < float(value) < 1:
+            usual = f"{name}={LIMITS[name][1]}"
+            raise typer.BadParameter(f"{each!r} is no ratio between 0 and 1, such as {usual}", param_hint="--set")
         found[name] = value
     return found
+
+
+def _matchers_of(given: str) -> str:
+    """Label matchers as ``--selector`` gives them, so that they mean the same within YAML.
+
+    Raises:
+        BadParameter: Prometheus would refuse them.
+    """
+    if given and not _MATCHERS.fullmatch(given):
+        raise typer.BadParameter(
+            f'{given!r} is no list of label matchers: NAME="VALUE" (or !=, =~, !~), separated by commas, a backslash '
+            "in quotes as two. A shell takes quotes away: --selector 'job=\"hotplace\"'",
+            param_hint="--selector",
+        )
+    # A plain scalar of YAML ends at a blank next to either sign; Prometheus reads the escape as the blank.
+    return re.sub(r"(?<=:) | (?=#)", r"\\x20", given)
 
 
 def set_limits(rules: str, given: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +44,7 @@ from agent.cli.plan_answer import (
     space_changes,
 )
 from agent.cli.session import Session
+from agent.cli.units import row_of, stored_ranking
 from agent.config.models import DatabaseConfig
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
@@ -531,12 +533,13 @@ def _find_seen(session: Session, unit: str, column: str | None, border: str | No
     """The border that looks found, where none was given.
 
     Raises:
-        CommandError: there is none, half of one was given, or it is one of another column.
+        CommandError: there is none, half of one was given, it is one of another column, or no unit has that key.
     """
     if border is not None:
         raise CommandError("--border is a value of a column", code=ExitCode.USAGE, advice="Give --column as well.")
     seen = seen_border(session.ledger, session.database, unit)
     if isinstance(seen, str):
+        _insist_on_unit(session, unit)
         advice = "hotplace split UNIT --column NAME --border VALUE splits it where you say."
         raise CommandError(f"no border of {unit} is known: {seen}", code=ExitCode.REFUSED, advice=advice)
     if column not in (None, seen.border.column):
@@ -546,6 +549,22 @@ def _find_seen(session: Session, unit: str, column: str | None, border: str | No
             advice=f"Give the --border of {column}, or no --column.",
         )
     return seen
+
+
+def _insist_on_unit(session: Session, unit: str) -> None:
+    """See that a unit exists: by the last plan, else by the database, where it may be newer.
+
+    Raises:
+        CommandError: it does not.
+    """
+    with suppress(CommandError):
+        row_of(stored_ranking(session)[1].key, unit)
+        return
+    watch = session.watch()
+    try:
+        row_of(watch.connector.catalog().units.key, unit)
+    finally:
+        watch.close(save=False)
 
 
 def _advice(unit: str, seen: SeenBorder | None) -> str:

@@ -149,7 +149,7 @@ def _row_of(catalog: Catalog, key: str) -> int:
     for row, known in enumerate(catalog.units.key):
         if known == key:
             return row
-    raise UnknownName(f"no unit is named {key!r}; hotplace units lists them")
+    raise UnknownName(f"no unit has the key {key!r}; `hotplace units --all` lists them")
 
 
 def _as_read(border: Border, route: Route) -> Border:

@@ -29,7 +29,7 @@ from agent.planning.read_times import tiers_shown
 from agent.studies.assessed import AssessmentResult, Broken, Offer, Part, SpaceWaits, UnitWaits, broken
 from agent.studies.assessment_files import EARLIEST, LATEST
 from agent.studies.exported_tables import columns_of
-from connectors.kit.assessment import CLOCK, SAY_WHEN, Export, FromFiles, Observation, UnusableFile, WaitKind
+from connectors.kit.assessment import CLOCK, SAY_WHEN, Export, FromFiles, Observation, UnusableFile, WaitKind, few_of
 from connectors.kit.registry import find_engine
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, I64, Bools, Signal, Space, UnitTable
@@ -70,7 +70,7 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
     units = found.catalog.units
     anew = () if isinstance(interval, Gap) else _named(units, interval.physical_id[interval.restarted])
     if anew:
-        said = (*said, f"counters of {', '.join(anew)} began anew between the two: what they read is not known, not 0")
+        said = (*said, f"counters of {few_of(anew)} began anew between the two: what they read is not known, not 0")
     return Observation(
         engine=engine,
         database=found.database,
@@ -85,10 +85,9 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
 
 
 def _named(units: UnitTable, physical_ids: I64) -> list[str]:
-    """Some units by their keys, a few of many; those that the catalog does not have are left out."""
+    """Units by their keys; those that the catalog does not have are left out."""
     rows = units.rows_of(physical_ids)
-    keys = [units.key[row] for row in rows[rows >= 0].tolist()]
-    return keys if len(keys) <= MOST_NAMED else [*keys[:MOST_NAMED], f"{len(keys) - MOST_NAMED} more"]
+    return [units.key[row] for row in rows[rows >= 0].tolist()]
 
 
 def _in_time(before: Export, after: Export, elapsed: float | None) -> tuple[Export, Export, tuple[str, ...]]:
@@ -155,7 +154,6 @@ def _misfit(queries: Mapping[str, str], before: Export, after: Export, error: Ex
 
 
 PRESENT = "present"
-MOST_NAMED = 10
 UNBOUNDED = "waits of objects are divided as a plan divides them; exports set no bounds to that, so none are shown"
 SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # of an export whose period alone is said
 LONGEST_TIME = 26  # characters: SQL Server has seven places behind the second, Python six

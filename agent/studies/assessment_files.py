@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.studies.exported_tables import columns_of, rows_of
-from connectors.kit.assessment import Export, Row, UnusableFile
+from agent.studies.exported_tables import columns_of, named_rows_of, rows_of
+from connectors.kit.assessment import Export, NamedRows, Row, UnusableFile
 from connectors.kit.files import MOST_VALUES, parse_json, read_given
 from connectors.model.formatting import format_bytes
 
@@ -151,9 +151,22 @@ def csv_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
     Raises:
         UnusableFile: it cannot be read, is too large, or is not the result of a query.
     """
+    return rows_of(str(path), _read_csv(path), columns)
+
+
+def named_csv_rows(path: Path, columns: Sequence[str]) -> NamedRows:
+    """The same by the names of their columns, see ``exported_tables.named_rows_of``.
+
+    Raises:
+        UnusableFile: as ``csv_rows``.
+    """
+    return named_rows_of(str(path), _read_csv(path), columns)
+
+
+def _read_csv(path: Path) -> str:
     text = read_text(path, LARGEST_EXPORT_BYTES)
     if sum(map(text.count, (",", ";", "\t", "|", "\n"))) > MOST_VALUES:
         raise UnusableFile(
             str(path), f"has more than {MOST_VALUES:,} cells", advice="Export the columns of the query and no others."
         )
-    return rows_of(str(path), text, columns)
+    return text

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from connectors.kit.assessment import Row, UnusableFile
+from connectors.kit.assessment import NamedRows, Row, UnusableFile
 
 BETWEEN = ",", ";", "\t", "|"
 LOOKED_AT = 20  # lines, by which the character between cells is found
@@ -61,7 +61,22 @@ def rows_of(path: str, text: str, columns: Sequence[str] = ()) -> list[Row]:
         UnusableFile: its rows are of different lengths, it has no header line and is not as wide as the query, or its
             numbers may be read in two ways.
     """
+    return _parse_rows(path, _table(path, text, columns), columns)
+
+
+def named_rows_of(path: str, text: str, columns: Sequence[str]) -> NamedRows:
+    """The same with their lines and the names of their columns, those of the query where there is no header line.
+
+    Raises:
+        UnusableFile: see ``rows_of``.
+    """
     table = _table(path, text, columns)
+    lines = [line for line, _ in table.rows]
+    rows = zip(lines, _parse_rows(path, table, columns), strict=True)
+    return NamedRows(path=path, columns=table.titles or columns, rows=list(rows))
+
+
+def _parse_rows(path: str, table: _Table, columns: Sequence[str]) -> list[Row]:
     titles = table.titles or columns
     if not table.rows:
         return []
@@ -80,15 +95,15 @@ def titled_rows_of(path: str, text: str) -> tuple[Sequence[str], list[Row]]:
     Raises:
         UnusableFile: it has no header line, or see ``rows_of``.
     """
-    titles = _table(path, text, ()).titles
-    if not titles:
+    table = _table(path, text, ())
+    if not table.titles:
         raise UnusableFile(
             path,
             "has no header line, and its columns are known by their names",
             advice="Export it with a header line.",
             line=1,
         )
-    return titles, rows_of(path, text)
+    return table.titles, _parse_rows(path, table, ())
 
 
 def columns_of(query: str) -> tuple[str, ...]:

@@ -179,15 +179,47 @@ class CounterTable:
     read_ms: tuple[str, ...] = ()  # milliseconds that sessions waited
     ahead_ms: tuple[str, ...] = ()  # taken off
     since_ms: str = ""  # milliseconds since the server was started
+    since: str = ""  # column with the time at which the row's counters began
     space: str = ""  # column with the space of an object
     sizes: tuple[tuple[str, float], ...] = ()  # columns with bytes, and what one of their units is
     timed_ahead: bool = False  # whether reads ahead are in the times: they are no waits then
     lacks: str = ""
 
 
+MOST_NAMED = 10
+
+
+def few_of(names: Sequence[str]) -> str:
+    """Names for a sentence, a few of many."""
+    shown = names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
+    return ", ".join(shown)
+
+
 def folded(column: str) -> str:
     """A column's name as ``CounterTable`` has it."""
     return column.lower().replace("_", "").replace(" ", "").strip('"[]')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRows:
+    """Rows of a file that are found by the names of their columns."""
+
+    path: str  # for messages
+    columns: Sequence[str]  # as the file's header line names them, or the query
+    rows: Sequence[tuple[int, Row]]  # with the line of each
+
+    def places(self, wanted: Sequence[str], advice: str) -> list[int]:
+        """Where in a row these columns are.
+
+        Raises:
+            UnusableFile: one of them is not there, or is there more than once.
+        """
+        known = [folded(column) for column in self.columns]
+        for column in wanted:
+            if (count := known.count(folded(column))) != 1:
+                problem = f"has {count} columns {column}" if count else f"has no column {column}, but "
+                raise UnusableFile(self.path, problem if count else problem + few_of(self.columns), advice=advice)
+        return [known.index(folded(column)) for column in wanted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +229,8 @@ class FromFiles:
     queries: Callable[[], Mapping[str, str]]  # name -> statement, as a person runs it
     read: Callable[[Export, Export], Readings]  # before, after
     is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
-    read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
+    read_report: Callable[[str, str, NamedRows | None], Observation] | None = None  # path, text, sizes
+    sizes: str = ""  # the query whose result has the sizes that reports lack
     not_read: tuple[NotRead, ...] = ()
     tables: tuple[CounterTable, ...] = ()  # of the engine's own views, as other tools export them
 
@@ -207,7 +240,7 @@ class FromFiles:
 
         Args:
             stored: name of the module.
-            reports: ``is_report`` and ``read_report`` of an engine that has reports.
+            reports: ``is_report``, ``read_report`` and ``sizes`` of an engine that has reports.
         """
         return cls(
             queries=lambda: import_module(stored).queries(),

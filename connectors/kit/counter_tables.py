@@ -1,7 +1,8 @@
 """Counters of an engine's own views as people export them, without the queries of hotplace: what they tell and lack.
 
 A table is known by its columns, whatever the file is called. Two snapshots of it give the reads and waits between them.
-Of one snapshot they are those since the server was started, so the length of that time has to be known.
+Of one snapshot they are those since the server was started, so the length of that time has to be known. A row that only
+the later snapshot has may have counted for years: it is left out and named, unless it began to count in between.
 
 Such tables hold less than the connector reads, and what they lack is left open. Where waits are timed of spaces or of
 the database alone, they are divided by reads; but a read ahead costs no session anything, so an object may have had
@@ -10,14 +11,14 @@ none of its space's wait, or all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from connectors.kit.assessment import CounterTable, Observation, Of, UnusableFile, WaitKind, folded
+from connectors.kit.assessment import CounterTable, Observation, Of, UnusableFile, WaitKind, few_of, folded
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import UnitKind
 from connectors.model.observation import (
@@ -38,6 +39,7 @@ ELSEWHERE = "(space not in the files)"
 REST = "(all else)"
 SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 MILLISECONDS = 1e-3
+TAKEN = "takenat", "now", "currenttimestamp"  # columns with the time at which a row was read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +59,15 @@ def table_of(known: Iterable[CounterTable], columns: Iterable[str]) -> CounterTa
 
 @dataclass(slots=True)
 class _Counted:
-    """Counters of one row between two snapshots."""
+    """Counters of one name, of a snapshot or between two."""
 
     name: str
     space: str
     reads: float
     seconds: float  # NaN: the table times nothing
     size: int | None
+    rows: int = 1  # that were added up
+    since: datetime | None = None  # when it began to count; None: not said
 
 
 def observe_tables(
@@ -79,20 +83,41 @@ def observe_tables(
         elapsed: seconds between them, or since the start; None: as the tables say.
 
     Raises:
-        UnusableFile: the period is not known, counters fell, or nothing was read.
+        UnusableFile: no table times reads, the period is not known, counters fell, nothing was read, or the two have no
+            rows in common.
     """
     tables = [table for table in known if table.title in after.tables]
+    _insist_on_times(known, tables, after)
     seconds = elapsed if elapsed is not None else _period(tables, before, after)
-    counted = {table.title: _differences(table, before, after) for table in tables}
-    objects = [row for table in tables if table.of is Of.OBJECT for row in counted[table.title]]
-    spaces = [row for table in tables if table.of is Of.SPACE for row in counted[table.title]]
-    whole = [row for table in tables if table.of is Of.DATABASE for row in counted[table.title]]
+    counted, left_out = _counted(tables, before, after)
+    objects, spaces, whole = (counted[of] for of in (Of.OBJECT, Of.SPACE, Of.DATABASE))
     notes = [f"{table.title}: {table.lacks}" for table in tables if table.lacks]
-    if before is None:
+    if before is not None:
+        notes += _notes_on_left_out(before, left_out)
+        objects, homeless = _with_a_space(objects, {name for table, name in left_out if table.of is Of.SPACE})
+        if homeless:
+            notes.append(f"no wait of the space of {few_of(homeless)} is known: {_is(homeless)} left out too")
+    else:
         notes.append(f"one snapshot: counters since the server was started, {format_seconds(seconds)} ago")
     if any(table.timed_ahead for table in tables) and not any(row.seconds == row.seconds for row in objects):
         notes.append("times of files hold reads ahead: sessions waited for them at most as long")
     return _make_observation(engine, after.path, seconds, objects, spaces, whole, notes, tables)
+
+
+def _insist_on_times(known: Sequence[CounterTable], tables: Sequence[CounterTable], after: Snapshot) -> None:
+    """See that a table says how long reads took, if only as a sum.
+
+    Raises:
+        UnusableFile: none does; more snapshots of the same would not either.
+    """
+    if not any(table.read_ms for table in tables):
+        count = "counts" if len(tables) == 1 else "count"
+        raise UnusableFile(
+            after.path,
+            f"times no read: {' and '.join(table.title for table in tables)} {count} reads alone",
+            advice="Add the times of the same period: "
+            f"{' or '.join(table.title for table in known if table.read_ms)}, in one folder with each snapshot.",
+        )
 
 
 def _period(tables: Sequence[CounterTable], before: Snapshot | None, after: Snapshot) -> float:
@@ -115,16 +140,72 @@ def _period(tables: Sequence[CounterTable], before: Snapshot | None, after: Snap
     )
 
 
-def _differences(table: CounterTable, before: Snapshot | None, after: Snapshot) -> list[_Counted]:
-    """Rows of the later snapshot less those of the earlier; rows of one name are added up.
+def _counted(
+    tables: Sequence[CounterTable], before: Snapshot | None, after: Snapshot
+) -> tuple[dict[Of, list[_Counted]], list[tuple[CounterTable, str]]]:
+    """Counters of the period by what they are of, and the names in each table that are left out.
+
+    Raises:
+        UnusableFile: a counter fell, or none that is timed is left.
+    """
+    found: dict[Of, list[_Counted]] = {of: [] for of in Of}
+    left_out: list[tuple[CounterTable, str]] = []
+    for table in tables:
+        rows, without = _differences(table, before, after)
+        found[table.of] += rows
+        left_out += ((table, name) for name in without)
+    timed_before = any(table.read_ms for table, _ in left_out)
+    if (
+        before is not None
+        and timed_before
+        and not any(row.seconds == row.seconds for rows in found.values() for row in rows)
+    ):
+        names = [name for _, name in left_out]
+        raise UnusableFile(
+            after.path,
+            f"has no counters that {before.path} has too: {few_of(names)} {_is(names)} left out",
+            advice="Take two snapshots of one server, of the same databases and by the same query.",
+        )
+    return found, left_out
+
+
+def _notes_on_left_out(before: Snapshot, left_out: Sequence[tuple[CounterTable, str]]) -> Iterable[str]:
+    """A sentence for each table that has rows which the earlier snapshot lacks."""
+    for title in dict.fromkeys(table.title for table, _ in left_out):
+        names = [name for table, name in left_out if table.title == title]
+        they = "it" if len(names) == 1 else "they"
+        yield (
+            f"{title}: {before.path} has no earlier counters of {few_of(names)}, which {_is(names)} left out: "
+            f"what {they} read between the two is not known, not 0"
+        )
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _with_a_space(objects: Sequence[_Counted], unknown: Set[str]) -> tuple[list[_Counted], list[str]]:
+    """Objects but those whose only wait would be that of an unknown space, and the names of these."""
+    homeless = [row.name for row in objects if row.seconds != row.seconds and row.space in unknown]
+    return [row for row in objects if row.seconds == row.seconds or row.space not in unknown], homeless
+
+
+def _differences(table: CounterTable, before: Snapshot | None, after: Snapshot) -> tuple[list[_Counted], list[str]]:
+    """Rows of the later snapshot less those of the earlier, and names that have no earlier ones; one name is added up.
 
     Raises:
         UnusableFile: a counter fell.
     """
     first = {} if before is None else _by_name(table, before)
-    found = []
+    found: list[_Counted] = []
+    left_out: list[str] = []
     for name, now in _by_name(table, after).items():
         was = first.get(name)
+        if before is not None and (
+            not _began_between(now, table, before, after) if was is None else now.rows > was.rows
+        ):
+            left_out.append(name)
+            continue
         reads = now.reads - (was.reads if was else 0.0)
         seconds = now.seconds - (was.seconds if was else 0.0)
         if reads < 0 or seconds < 0:
@@ -134,7 +215,30 @@ def _differences(table: CounterTable, before: Snapshot | None, after: Snapshot) 
                 advice="Name the earlier snapshot first, and take both without a restart in between.",
             )
         found.append(_Counted(name, now.space, reads, seconds, now.size))
-    return found
+    return found, left_out
+
+
+def _began_between(row: _Counted, table: CounterTable, before: Snapshot, after: Snapshot) -> bool:
+    """Whether it surely began to count between two snapshots; times of files do not say when these were taken."""
+    begin, end = _taken_at(table, before), _taken_at(table, after)
+    if row.since is None or begin is None or end is None:
+        return False
+    zones = {each.tzinfo is None for each in (row.since, begin, end)}
+    return len(zones) == 1 and begin <= row.since <= end
+
+
+def _taken_at(table: CounterTable, snapshot: Snapshot) -> datetime | None:
+    """When a table was read, by a column of its own."""
+    rows = snapshot.tables.get(table.title, ())
+    said = (_time(row[column]) for row in rows for column in TAKEN if column in row)
+    return next((each for each in said if each is not None), None)
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(value).strip())
+    except ValueError:
+        return None
 
 
 def _by_name(table: CounterTable, snapshot: Snapshot) -> dict[str, _Counted]:
@@ -158,12 +262,14 @@ def _by_name(table: CounterTable, snapshot: Snapshot) -> dict[str, _Counted]:
         sizes = [values[column] * unit for column, unit in table.sizes if row.get(column) is not None]
         size = int(sizes[0]) if sizes and 0 <= sizes[0] < 2**62 else None
         space = str(row.get(table.space) or "") if table.space else ""
+        since = _time(row.get(table.since)) if table.since else None
         if name in found:
             same = found[name]
+            same.rows, same.since = same.rows + 1, None  # of one of them it is not that of all
             same.reads, same.seconds = same.reads + reads, same.seconds + seconds
             same.size = None if same.size is None or size is None else same.size + size
         else:
-            found[name] = _Counted(name, space, reads, seconds, size)
+            found[name] = _Counted(name, space, reads, seconds, size, since=since)
     return found
 
 

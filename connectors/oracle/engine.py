@@ -8,9 +8,8 @@ How the registry meets Oracle: settings are validated without the driver, connec
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from connectors.kit.assessment import FromFiles, NotRead, Observation, Row
+from connectors.kit.assessment import FromFiles, NamedRows, NotRead, Observation
 from connectors.kit.clients import SQLPLUS
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
@@ -26,11 +25,11 @@ def is_report(text: str) -> bool:
     return reports.is_report(text)
 
 
-def read_report(path: str, text: str, sizes: Sequence[Row]) -> Observation:
+def read_report(path: str, text: str, sizes: NamedRows | None) -> Observation:
     """See ``reports``.
 
     Raises:
-        UnusableFile: it is no such report, or says nothing of reads.
+        UnusableFile: it is no such report, says nothing of reads, or the sizes are none.
     """
     from connectors.oracle.report_observation import observe_report
 
@@ -127,6 +126,6 @@ ENGINE = Engine(
     proof=PROOF,
     set_up=OracleSetUp(connect),
     by_hand=FromFiles.of_module(
-        "connectors.oracle.stored", is_report=is_report, read_report=read_report, not_read=NOT_READ
+        "connectors.oracle.stored", is_report=is_report, read_report=read_report, sizes="units", not_read=NOT_READ
     ),
 )

@@ -13,6 +13,7 @@ of 10,000.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from connectors.kit.assessment import Observation, Row, UnusableFile, WaitKind
+from connectors.kit.assessment import NamedRows, Observation, UnusableFile, WaitKind, few_of
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import UnitKind
 from connectors.model.observation import (
@@ -39,7 +40,6 @@ from connectors.model.observation import (
     SpaceFigures,
     UnitTable,
 )
-from connectors.oracle.catalog import Entry
 from connectors.oracle.names import key_of
 from connectors.oracle.report_formats import LARGEST
 from connectors.oracle.report_waits import (
@@ -88,18 +88,45 @@ class Sizes:
         return self.tablespaces.get(name)
 
 
-def sizes_of(rows: Iterable[Row]) -> Sizes:
-    """Fold rows of ``sql/units.sql``."""
+SIZED = "OWNER", "OBJECT_NAME", "SUBOBJECT_NAME", "BYTES", "TABLESPACE_NAME"  # columns of sql/units.sql
+MOST_BYTES = 2**62
+WHOLE_UNITS = (
+    "Save the result of the query units (hotplace assess --print-queries oracle) as it is, with its header line."
+)
+
+
+def sizes_of(named: NamedRows) -> Sizes:
+    """Fold the result of ``sql/units.sql``.
+
+    Raises:
+        UnusableFile: a column is not there, a size is no number of bytes, or there is none.
+    """
     segments: dict[tuple[str, str, str], int] = {}
     spaces: dict[str, int] = {}
-    for row in rows:
-        entry = Entry(*row)
-        if entry.bytes is None or entry.space is None:
+    places = named.places(SIZED, WHOLE_UNITS)
+    for line, row in named.rows:
+        owner, name, part, cell, space = (row[place] for place in places)
+        if cell is None or space is None:
             continue
-        key = str(entry.owner), str(entry.name), str(entry.part or "")
-        segments[key] = segments.get(key, 0) + int(entry.bytes)
-        spaces[entry.space] = spaces.get(entry.space, 0) + int(entry.bytes)
+        size = _size(cell)
+        if size is None:
+            problem = f"BYTES of {owner}.{name} is no number of bytes: {cell!r:.60}"
+            raise UnusableFile(named.path, problem, advice=WHOLE_UNITS, line=line)
+        key = str(owner), str(name), str(part or "")
+        segments[key] = segments.get(key, 0) + size
+        spaces[str(space)] = spaces.get(str(space), 0) + size
+    if not segments:
+        raise UnusableFile(named.path, "holds no segment with its size", advice=WHOLE_UNITS)
     return Sizes(segments, spaces)
+
+
+def _size(cell: object) -> int | None:
+    """Bytes as a cell says them; None: it is no such number. Beside a text all cells of its column are texts."""
+    if isinstance(cell, str):
+        return int(cell) if re.fullmatch(r"[0-9]{1,18}", cell.strip()) else None
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return None
+    return int(cell) if 0 <= cell < MOST_BYTES and cell == int(cell) else None
 
 
 NOT_MOVED = frozenset({"SYSTEM", "SYSAUX"})  # as in sql/sample.sql
@@ -149,18 +176,18 @@ class _Place:
         return self.name in NOT_MOVED or self.name.upper().startswith(UNDO)
 
 
-def observe_report(path: str, text: str, sizes: Sequence[Row] = ()) -> Observation:
+def observe_report(path: str, text: str, sizes: NamedRows | None = None) -> Observation:
     """What a report tells.
 
     Args:
         path: for messages.
         text: of the report.
-        sizes: rows of ``sql/units.sql``; () where they are not at hand.
+        sizes: the result of ``sql/units.sql``; None where it is not at hand.
 
     Raises:
-        UnusableFile: see ``parse_report``.
+        UnusableFile: see ``parse_report`` and ``sizes_of``.
     """
-    return observation_of(parse_report(path, text), sizes_of(sizes), path)
+    return observation_of(parse_report(path, text), Sizes() if sizes is None else sizes_of(sizes), path)
 
 
 def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report") -> Observation:
@@ -202,7 +229,7 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
         size_known=np.array([unit.bytes is not None for unit in units], dtype=np.bool_) & ~stays,
         least=np.divide(least, waited, out=np.ones(len(units)), where=waited > 0),
         most=np.divide(most, waited, out=np.ones(len(units)), where=waited > 0),
-        notes=tuple(_notes(report, places, units, reads, doubt)),
+        notes=tuple(_notes(report, places, units, reads, doubt, sizes)),
         kinds=tuple(kinds),
         space_reads={place.label: place.io.reads / report.seconds for place in places if place.io is not None},
         stays=stays,
@@ -301,11 +328,17 @@ def _unit(segment: Segment, row: int, place: _Place, sizes: Sizes, seen: set[str
 
 
 def _rest(place: _Place, row: int, listed: Sequence[_Unit], sizes: Sizes) -> _Unit:
-    whole = sizes.tablespace(place.name)
     return _Unit(
         key=f"{REST} in {place.label}" if listed else f"tablespace {place.label}", kind=UnitKind.TABLE, space=row,
-        segment=None, bytes=None if whole is None else max(1, whole - sum(unit.bytes or 0 for unit in listed)),
+        segment=None, bytes=_bytes_left(sizes.tablespace(place.name), [unit.bytes for unit in listed]),
     )  # fmt: skip
+
+
+def _bytes_left(whole: int | None, listed: Sequence[int | None]) -> int | None:
+    """What a tablespace holds besides what is listed; None: not known, as where nothing is left that can be read."""
+    known = [each for each in listed if each is not None]
+    left = None if whole is None or len(known) < len(listed) else whole - sum(known)
+    return left if left is not None and left > 0 else None
 
 
 # -- reads -----------------------------------------------------------------------------------------------------------
@@ -571,7 +604,7 @@ def _sections(report: WorkloadReport) -> dict[str, str]:
 
 
 def _notes(
-    report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Unit], reads: Reads, doubt: str
+    report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Unit], reads: Reads, doubt: str, sizes: Sizes
 ) -> Iterable[str]:
     yield from report.notes
     if doubt:
@@ -597,8 +630,35 @@ def _notes(
             f"the report is of {len(report.containers)} pluggable databases: their names stand before the colon; sizes "
             "of units.sql, which are of one of them, are not used"
         )
-    elif any(unit.bytes is None for unit in units):
+    elif not sizes.segments:
         yield "sizes are not in reports: export units.sql (hotplace assess --print-queries oracle) as --sizes FILE"
+    else:
+        yield from _notes_of_sizes(places, units, sizes)
+
+
+def _notes_of_sizes(places: Sequence[_Place], units: Sequence[_Unit], sizes: Sizes) -> Iterable[str]:
+    """What the file of sizes lacks of what can be moved, so that its size is not known."""
+    unknown = [unit for unit in units if unit.bytes is None and not places[unit.space].stays]
+    spaces = [at for at in dict.fromkeys(unit.space for unit in unknown) if places[at].name != ELSEWHERE]
+    absent = {at for at in spaces if sizes.tablespace(places[at].name) is None}
+    segments = [unit for unit in unknown if unit.segment is not None and unit.space not in absent]
+    taken = set(spaces) - absent - {unit.space for unit in segments}
+    lacks = [
+        f"{what} {few_of(names)}{which}"
+        for what, names, which in (
+            ("the size of", [unit.key for unit in segments], ""),
+            ("all segments of", [places[at].label for at in sorted(absent)], ""),
+            ("segments of", [places[at].label for at in sorted(taken)], " that the report does not list"),
+        )
+        if names
+    ]
+    if lacks:
+        yield (
+            f"--sizes lacks {'; '.join(lacks)}: save the whole result of units (hotplace assess --print-queries "
+            "oracle) as that file"
+        )
+    if any(places[unit.space].name == ELSEWHERE for unit in unknown):
+        yield f"the size of {REST} is not known: the report does not say which tablespaces it is in"
 
 
 def _notes_of_segments(report: WorkloadReport, units: Sequence[_Unit], reads: Reads) -> Iterable[str]:

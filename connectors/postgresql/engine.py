@@ -25,6 +25,7 @@ TABLES = (
         name=(("datname",),),
         reads=("blksread",),
         read_ms=("blkreadtime",),
+        since="statsreset",
         lacks="times are 0 unless track_io_timing is on; reads from the page cache of the system are counted as reads",
     ),
     CounterTable(

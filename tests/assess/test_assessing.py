@@ -10,7 +10,10 @@ import pytest
 from agent.config.tiers import KINDS
 from agent.studies.assessed import AssessmentResult
 from agent.studies.assessment import assess
+from agent.studies.exported_tables import columns_of
+from connectors.kit.assessment import NamedRows
 from connectors.oracle.report_observation import observe_report
+from connectors.oracle.sessions import query
 from policies.model.settings import PolicySettings
 from tests.assess.real_reports import REAL, Real
 from tests.assess.written_reports import Listed, Space, Told, write
@@ -31,11 +34,17 @@ def row(number: int, name: str, size: int, space: str) -> tuple[object, ...]:
     return number, number, "APP", name, None, "TABLE", size, size // 8192, space, "DEFAULT"
 
 
+def named(rows: list[tuple[object, ...]]) -> NamedRows:
+    """Such rows as a file that has them."""
+    columns = columns_of(query("units"))
+    return NamedRows(path="units.csv", columns=columns, rows=list(enumerate(rows, start=2)))
+
+
 def judged(
     told: Told, *, layout: str = "awr11", sizes: list[tuple[object, ...]] | None = None, offered: int | None = None
 ) -> AssessmentResult:
     """The assessment of a written report."""
-    observation = observe_report("r", write(told, layout), sizes or ())
+    observation = observe_report("r", write(told, layout), None if sizes is None else named(sizes))
     return assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=offered)
 
 
@@ -78,10 +87,39 @@ def test_a_report_has_no_sizes() -> None:
     assert all(move.key != "APP.ORDERS" for move in small.offer.plan.moves), "80 MiB do not fit 85 less a tenth"
 
 
+ORDERS, OTHER, REST_OF_DATA = (
+    row(1, "ORDERS", 80 * MIB, "DATA"),
+    row(2, "OTHER", 90 * MIB, "DATA"),
+    "(all else) in DATA",
+)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known", "lacks"),
+    [
+        ([ORDERS], {"APP.ORDERS": 80 * MIB}, "all segments of IDX; segments of DATA that the report does not list"),
+        ([OTHER], {}, "the size of APP.ORDERS; all segments of IDX"),
+        ([ORDERS, OTHER], {"APP.ORDERS": 80 * MIB, REST_OF_DATA: 90 * MIB}, "all segments of IDX"),
+    ],
+)
+def test_a_rest_whose_size_does_not_follow_is_unknown(
+    sizes: list[tuple[object, ...]], known: dict[str, int], lacks: str
+) -> None:
+    """Of one byte it would be the first on any storage; a listed segment without a size leaves the rest open too."""
+    found = judged(TOLD, sizes=sizes, offered=1000 * MIB)
+    assert {each.key: each.size_bytes for each in found.units if each.size_bytes is not None} == known
+    assert {each.name: each.size_bytes for each in found.spaces}["DATA"] == (170 * MIB if len(known) == 2 else None)
+    assert (set() if found.offer is None else {move.key for move in found.offer.plan.moves}) == set(known)
+    (note,) = (note for note in found.observation.notes if "--sizes" in note)
+    assert note == (
+        f"--sizes lacks {lacks}: save the whole result of units (hotplace assess --print-queries oracle) as that file"
+    )
+
+
 def test_an_offer_saves_no_more_than_its_objects_may_have_waited() -> None:
     """Nor less than nothing: of one that had perhaps no wait, and a fifth more at most."""
     sizes = [row(1, "ORDERS", 80 * MIB, "DATA")]
-    observation = observe_report("r", write(TOLD, "awr11"), sizes)
+    observation = observe_report("r", write(TOLD, "awr11"), named(sizes))
     count = len(observation.least)
     observation = replace(observation, least=np.zeros(count), most=np.full(count, 1.2))
     found = assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=100 * MIB)

@@ -108,7 +108,9 @@ def test_one_snapshot_of_files_is_since_the_start(here: Path) -> None:
 
 def test_tables_of_db2_share_the_wait_of_their_space(here: Path) -> None:
     """By reads, and as an interval: no table's time is counted. Reads and times of prefetchers are taken off."""
-    before = folder(here / "b", {"s.csv": TABLESPACES + "TS,0,0,0,0,0\n", "t.csv": TABLES + "SHOP,ORDERS,TS,0\n"})
+    before = folder(here / "b", {
+        "s.csv": TABLESPACES + "TS,0,0,0,0,0\n", "t.csv": TABLES + "SHOP,ORDERS,TS,0\nSHOP,ITEMS,TS,0\n"
+    })  # fmt: skip
     after = folder(here / "a", {
         "s.csv": TABLESPACES + "TS,9000,1000,2000,50000,10000\n",
         "t.csv": TABLES + "SHOP,ORDERS,TS,6000\nSHOP,ITEMS,TS,1000\n",
@@ -173,11 +175,101 @@ def test_postgresql_by_psql_and_by_an_exporter_is_the_same(here: Path) -> None:
     assert waits(by_psql, "wait_high_per_hour_seconds")["public.orders"] == pytest.approx(20)
 
 
+STATISTICS = "datname,blks_read,blk_read_time,stats_reset,now\n"
+
+
+def test_a_row_without_an_earlier_one_is_left_out_and_named(here: Path) -> None:
+    """Its counters are of its whole life: 2 of the 2,002 waiting sessions of this hour were the other database's."""
+    (here / "b.csv").write_text("datname,blks_read,blk_read_time,stats_reset\nshop,0,0,2024-01-01 00:00:00+00\n")
+    (here / "a.csv").write_text(
+        "datname,blks_read,blk_read_time,stats_reset\nshop,3600000,7200000,2024-01-01 00:00:00+00\n"
+        "crm,900000000,7200000000,2024-01-01 00:00:00+00\n"
+    )
+    found = answered("b.csv", "a.csv", "--elapsed", "1h")
+    assert found["measured_read_wait_per_hour_seconds"] == pytest.approx(7200)
+    (note,) = (note for note in found["notes"] if "crm" in note)
+    assert note == (
+        "pg_stat_database: b.csv has no earlier counters of crm, which is left out: what it read between the two is "
+        "not known, not 0"
+    )
+
+
+def test_a_file_and_an_index_without_an_earlier_row_are_left_out(here: Path) -> None:
+    """Of each table on its own; a second partition of an index that was there before leaves the index open too."""
+    before = folder(here / "b", {
+        "files.csv": FILES + "SHOP,A,1000000,100,1000,1048576\n",
+        "operations.csv": OPERATIONS + "dbo,ORDERS,PK,100,500\ndbo,ITEMS,PK,10,50\n",
+    })  # fmt: skip
+    after = folder(here / "a", {
+        "files.csv": FILES + "SHOP,A,4600000,10100,90000,1048576\nSHOP,B,4600000,900100,9000000,1048576\n",
+        "operations.csv": OPERATIONS + "dbo,ORDERS,PK,8100,40500\ndbo,ITEMS,PK,1010,5050\ndbo,ITEMS,PK,7000,9000\n"
+        "dbo,OLD,PK,1000,7000\n",
+    })  # fmt: skip
+    found = answered(before, after)
+    assert waits(found) == pytest.approx({"dbo.ORDERS.PK": 40})
+    left_out = [note for note in found["notes"] if "no earlier counters" in note]
+    assert ["SHOP.B" in note for note in left_out] == [True, False]
+    assert "dbo.ITEMS.PK, dbo.OLD.PK, which are left out" in left_out[1]
+
+
+def test_tables_of_a_space_without_an_earlier_row_are_left_out_with_it(here: Path) -> None:
+    """What their reads waited is not known; they get no share of the waits of other spaces."""
+    tables = TABLES + "SHOP,ORDERS,TS,{0}\nSHOP,OLD,ARCHIVE,{0}\n"
+    before = folder(here / "b", {"s.csv": TABLESPACES + "TS,0,0,0,0,0\n", "t.csv": tables.format(0)})
+    after = folder(here / "a", {
+        "s.csv": TABLESPACES + "TS,1000,0,0,5000,0\nARCHIVE,90000,0,0,900000,0\n", "t.csv": tables.format(1000)
+    })  # fmt: skip
+    found = answered(before, after, "--elapsed", "1h")
+    assert waits(found) == pytest.approx({"SHOP.ORDERS": 5})
+    assert any("no earlier counters of ARCHIVE" in note for note in found["notes"])
+    assert any("SHOP.OLD" in note and "no wait" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(
+    ("since", "now", "counts"),
+    [
+        ("2026-03-01 12:10:00+00", "2026-03-01 13:00:00+00", True),
+        ("2026-03-01 11:10:00+00", "2026-03-01 13:00:00+00", False),
+        ("2026-03-01 13:10:00+00", "2026-03-01 13:00:00+00", False),
+        ("2026-03-01 12:10:00", "2026-03-01 13:00:00+00", False),
+        ("", "2026-03-01 13:00:00+00", False),
+        ("2026-03-01 12:10:00+00", "", False),
+    ],
+)
+def test_counters_that_began_within_the_period_count_from_zero(here: Path, since: str, now: str, counts: bool) -> None:
+    """Where the files say when they were taken; before it, after it, in another zone or unsaid they are left out."""
+    old = "2024-01-01 00:00:00+00"
+    (here / "b.csv").write_text(STATISTICS + f"shop,0,0,{old},2026-03-01 12:00:00+00\n")
+    (here / "a.csv").write_text(STATISTICS + f"shop,3600,7200,{old},{now}\ncrm,1000,3000,{since},{now}\n")
+    found = answered("b.csv", "a.csv", "--elapsed", "1h")
+    assert found["measured_read_wait_per_hour_seconds"] == pytest.approx(10.2 if counts else 7.2)
+    assert any("crm" in note for note in found["notes"]) is not counts
+
+
+def test_snapshots_without_a_common_row_are_refused(here: Path) -> None:
+    """They are of different databases; nothing is left to assess."""
+    (here / "b.csv").write_text(PSQL["d.csv"].format(5, 5.0))
+    (here / "a.csv").write_text(PSQL["d.csv"].replace("shop", "crm").format(500, 500.0))
+    done = run_here("assess", "b.csv", "a.csv", "--elapsed", "1h")
+    assert done.code == ExitCode.USAGE
+    assert "a.csv: has no counters that b.csv has too: crm is left out" in re.sub(r"\s+", " ", done.err)
+
+
 @pytest.mark.parametrize(
     ("files", "arguments", "words"),
     [
         ({"a.csv": PSQL["d.csv"].format(5, 5.0)}, (), "does not say how long its counters ran"),
         ({"a.csv": PSQL["d.csv"].format(5, 0.0)}, ("--elapsed", "1h"), "says of no read that a session waited for it"),
+        (
+            {"a.csv": PSQL["t.csv"].format("", "", 5, 5), "b.csv": PSQL["t.csv"].format("", "", 9, 9)},
+            ("--elapsed", "1h"),
+            "times no read: pg_statio_user_tables counts reads alone next: Add the times of the same period: pg_stat",
+        ),
+        (
+            {"a.csv": TABLES + "SHOP,ORDERS,TS,5\n"},
+            ("--elapsed", "1h"),
+            "next: Add the times of the same period: MON_GET_TABLESPACE or MON_GET_DATABASE, in one folder",
+        ),
         (
             {"a.csv": PSQL["d.csv"].format(5, 5.0), "b.csv": PSQL["d.csv"].format(4, 4.0)},
             ("--elapsed", "1h"),

@@ -129,6 +129,18 @@ def test_split_without_a_border_says_that_looks_are_off(tmp_path: Path) -> None:
     assert "because looks are off (block_looks: 0%)" in refused(site)
 
 
+def test_split_of_a_unit_that_does_not_exist_says_so(site: Site) -> None:
+    """By the last plan, else by the database: nothing that watches for hours would find a border of it."""
+    for made in ("nothing", "a plan"):
+        if made == "a plan":
+            site.good("plan", "--observe", "0.3")
+            assert "no unit has the key 'nosuch'" in site.run("explain", "nosuch").err
+        for more in ((), ("--column", "id")):
+            done = site.run("split", "nosuch", *more)
+            assert (done.code, "no unit has the key 'nosuch'" in done.err) == (ExitCode.NOT_FOUND, True), done
+    assert "Did you mean: " in site.run("split", "shop.order").err
+
+
 def refused(site: Site, *more: str) -> str:
     """What a refused split says, on one line."""
     done = site.run("split", KEY, *more)

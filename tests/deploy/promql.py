@@ -39,6 +39,11 @@ def metrics_of(text: str) -> set[str]:
     return {selector.name for selector in _selectors(promql.parse(text)) if selector.name}
 
 
+def matchers_of(text: str) -> list[set[tuple[str, str, str]]]:
+    """Name, operator and value of what each selector in an expression asks its labels for."""
+    return [{(m.name, str(m.op), m.value) for m in each.matchers.matchers} for each in _selectors(promql.parse(text))]
+
+
 def _selectors(expr: promql.Expr) -> Iterator[promql.VectorSelector]:
     match expr:
         case promql.VectorSelector():

@@ -12,7 +12,7 @@ from agent.cli.deploy import LIMITS, link_runbooks, select_series, set_limits
 from agent.service.metrics import AgentCollector
 from tests.cli.site import run_here
 from tests.deploy.places import ROOT, rules
-from tests.deploy.promql import Labels, WrongQuery, labels_of
+from tests.deploy.promql import Labels, WrongQuery, labels_of, matchers_of
 from tests.over import over
 
 RULES = ROOT / "deploy" / "prometheus" / "hotplace.rules.yml"
@@ -89,6 +89,47 @@ def test_a_threshold_that_there_is_none_of_is_refused() -> None:
         assert "space_fill=0.95" in " ".join(done.err.replace("│", "").split())
     good = run_here("deploy", "prometheus", "--set", "space_fill=0.9", "--selector", 'job="db"')
     assert 'hotplace_space_fill_ratio{tier!="", job="db"} > 0.9' in good.out
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "job=hotplace", "nonsense", '{job="a"}', 'job="a', 'job="a" or b="c"', 'job=="a"', 'job="a",', '1job="a"',
+        r'job=~"a\.b"', 'job="a"b"', '__name__="up"', " ", 'job="a\nb"',
+    ],
+)  # fmt: skip
+def test_a_selector_that_prometheus_would_refuse_is_refused(wrong: str) -> None:
+    """The shell eats quotes; rules that are refused, or ask for no series, would never say anything."""
+    done = run_here("deploy", "prometheus", "--selector", wrong)
+    assert done.code == 2
+    said = " ".join(done.err.replace("│", "").split())
+    assert repr(wrong) in said
+    assert """--selector 'job="hotplace"'""" in said
+
+
+@pytest.mark.parametrize(
+    "right",
+    ['job="db"', 'job=~"a|b", env!="test"', r'job=~"a\\.b",x!~"say \"a\""', 'note="a: b #c"', 'a="" , b = "}{,"'],
+)
+def test_a_selector_of_any_values_is_asked_for(right: str) -> None:
+    """Each expression parses, with values that YAML reads otherwise, and asks for these labels."""
+    done = run_here("deploy", "prometheus", "--selector", right)
+    assert done.code == 0
+    (wanted,) = matchers_of("up{" + right + "}")
+    for rule in rules_in(done.out):
+        asked = matchers_of(rule["expr"])
+        assert asked
+        assert all(wanted <= each for each in asked)
+
+
+def test_a_ratio_is_between_0_and_1() -> None:
+    """A volume is never 90 times full: an alert for more than that would be for nothing, for more than 0 for all."""
+    for wrong in ("space_fill=90", "server_share=1", "proposal_used=0", "space_fill=1.5"):
+        done = run_here("deploy", "prometheus", "--set", wrong)
+        assert done.code == 2
+        said = " ".join(done.err.replace("│", "").split())
+        assert f"{wrong!r} is no ratio between 0 and 1, such as {wrong.partition('=')[0]}=0." in said
+    assert "> 7" in run_here("deploy", "prometheus", "--set", "gain_waits=7").out
 
 
 @pytest.mark.parametrize(

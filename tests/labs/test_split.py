@@ -331,7 +331,7 @@ def test_the_command(place: Place) -> None:
         (KEY, "abc", "fast", 6, "'abc' is no value of id, whose type is bigint"),
         (KEY, "1e3", "fast", 6, "'1e3' is no value of id"),
         (KEY, "1000000", "nope", 7, "no space is named 'nope'"),
-        ("public.nope", "1000000", "fast", 7, "no unit is named 'public.nope'"),
+        ("public.nope", "1000000", "fast", 7, "no unit has the key 'public.nope'"),
     ],
 )
 def test_what_the_command_cannot_use_is_named(
