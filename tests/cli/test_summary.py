@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent.model.proposals import Proposal
-from agent.model.summary import summary_of
+from agent.model.summary import gain_in_a_line, summary_of
 from connectors.model.moves import Locked
 from tests.cli.test_terminal import answer
 from tests.frozen.commands import Life, beginning
@@ -110,3 +110,17 @@ def test_a_move_that_is_struck_is_left_out(seven: Life) -> None:
     said = " ".join(lines_of(seven, number))
     assert "in 6 moves of 7" in said
     assert "the gain is that of all 7 moves that were proposed" in said
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ends"),
+    [((None, None), "(0 to 9)"), ((0.6, 0.9), "(1 to 4)"), ((0.0, 0.9), "(1 to 9)"), ((0.05, 0.99), "(0.1 to 9)")],
+)
+def test_what_is_left_is_of_the_waits_that_there_are(ratio: tuple[float | None, float | None], ends: str) -> None:
+    """Load and read times that all change alike leave the share: its ends count where they are the nearer ones."""
+    hour = 3600.0
+    proposal = replace(
+        a_proposal(a_move()), wait_per_hour=10 * hour, wait_saved_per_hour=8 * hour, wait_saved_low_per_hour=1 * hour,
+        wait_saved_high_per_hour=12 * hour, saved_ratio_low=ratio[0], saved_ratio_high=ratio[1],
+    )  # fmt: skip
+    assert gain_in_a_line(proposal) == f"gain waiting sessions 10 -> 2 {ends}"
