@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from agent.ledger.errors import WrongState
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import RequestKind, StepState
 from agent.model.states import MoveState
@@ -94,6 +95,28 @@ def test_every_difference_is_named(ledger: Ledger, clock: StillClock, move: int,
         sentence = ledger.audit.verify(since).sentence
         for words in ("pin 'shop public.bills'", "pin 'shop public.t*'", "closed space 'shop old'", f"move {move}"):
             assert words in sentence
+
+
+@pytest.mark.parametrize(
+    "sql", ["DELETE FROM asks", "UPDATE asks SET kind = 'resume'", "DELETE FROM asks WHERE reason = 'month end'"]
+)
+def test_a_pause_holds_whatever_became_of_its_row(ledger: Ledger, move: int, tamper: Tamper, sql: str) -> None:
+    """The chain says what is in force; a person resumes it as any other, and what is not in the chain does nothing."""
+    tamper(sql)
+    request = ledger.requests.in_force("shop")[move]
+    assert (request.kind, request.who, request.reason) == (RequestKind.PAUSE, "ann", "month end")
+    with pytest.raises(WrongState, match="asked to pause already"):
+        ledger.requests.submit(move, RequestKind.PAUSE, **ANN)
+    resumed = ledger.requests.submit(move, RequestKind.RESUME, **ANN)
+    assert ledger.requests.in_force("shop") == {move: resumed}
+
+
+def test_a_request_that_the_chain_does_not_hold_is_none(ledger: Ledger, move: int, tamper: Tamper) -> None:
+    """No row that was added to the table resumes a move."""
+    columns = "move_id, kind, who, origin, reason, at, answer"
+    tamper(f"INSERT INTO asks ({columns}) SELECT move_id, 'resume', who, origin, reason, at, '' FROM asks WHERE id = 1")
+    assert ledger.requests.in_force("shop")[move].kind is RequestKind.PAUSE
+    assert "a request to resume it, by ann, is not in the audit chain" in ledger.audit.verify().sentence
 
 
 @pytest.fixture(scope="module")
