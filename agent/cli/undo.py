@@ -13,8 +13,8 @@ from agent.cli.session import Session, actor
 from agent.ledger.rows import MoveRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import UndoProposed
-from agent.model.states import UNDOABLE
-from agent.planning.undo import propose_undo
+from agent.model.states import UNDOABLE, MoveState
+from agent.planning.undo import GOES_BACK, propose_undo
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.wording import plan_shown, short_digest
 from policies.model.moves import MoveReason
@@ -52,6 +52,11 @@ def undo_moves(session: Session, rows: list[MoveRow]) -> None:
         watch.close(save=False)
     stored = session.ledger.proposals.row(number)
     print_proposal(session.out, stored, session.ledger.moves.as_they_are(proposal_id=number))
+    taken = {move.undoes for move in stored.proposal.moves}
+    for row in rows:
+        if row.id not in taken:
+            session.out.line(f"left out: move {row.id} ({row.move.key}): {_why_left_out(row)}")
+    rows = [row for row in rows if row.id in taken]
     if left := _left_without_use(session, rows):
         what = ", ".join(f"{row.id} ({row.move.key})" for row in left)
         session.out.line(
@@ -90,13 +95,26 @@ def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[Mo
 
 
 def placed_moves(session: Session, proposal: int) -> list[MoveRow]:
-    """The moves of a proposal that can be taken back.
+    """The moves of a proposal that can be taken back, with those that go back already; none without the former.
 
     Raises:
         NotFound: there is no such proposal.
     """
     session.ledger.proposals.row(proposal)  # raises where the number is wrong
-    return [row for row in session.ledger.moves.rows(proposal_id=proposal) if row.state in UNDOABLE]
+    rows = session.ledger.moves.rows(proposal_id=proposal)
+    # Those that go back without it are only named, beside what is left to take back.
+    return (
+        [row for row in rows if row.state in UNDOABLE | GOES_BACK] if any(row.state in UNDOABLE for row in rows) else []
+    )
+
+
+def _why_left_out(row: MoveRow) -> str:
+    """Why the proposal does not take a move back."""
+    if row.state is MoveState.UNDONE:
+        return "it was undone"
+    if row.state is MoveState.UNDO_PROPOSED:
+        return "its undo is under way; hotplace proposals shows it"
+    return f"it is back in {row.move.from_space} already"
 
 
 def _left_without_use(session: Session, rows: list[MoveRow]) -> list[MoveRow]:

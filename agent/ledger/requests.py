@@ -1,7 +1,7 @@
 """What people ask and set by hand: requests for moves, stops, pins, and spaces closed to arrivals.
 
 ``Requests`` holds requests to pause, resume or cancel a move. The daemon polls them, obeys, and writes the answer. The
-newest request for a move is in force until a newer one replaces it.
+newest request for a move is in force until a newer one replaces it; which one that is, the audit chain says.
 
 ``Stops`` keep every agent of the ledger from its next statement, also while no agent runs. They are rows of the audit
 chain and nothing else: the newest one about a database, and about all, says whether a stop is in force.
@@ -19,13 +19,23 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import delete, exists, or_, select
+from sqlalchemy import delete, or_, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.events import Unreadable, read_event
 from agent.ledger.chain.links import AUDIT, LIFTED, STOPPED, subject_of
 from agent.ledger.errors import NotFound, Refused, Stopped, WrongState, readable
-from agent.ledger.rows import EVERY, ClosedSpaceRow, MoveRow, OperatorRequestRow, PinRow, RequestKind, StopRow, group_of
+from agent.ledger.rows import (
+    EVERY,
+    UNSTORED,
+    ClosedSpaceRow,
+    MoveRow,
+    OperatorRequestRow,
+    PinRow,
+    RequestKind,
+    StopRow,
+    group_of,
+)
 from agent.ledger.store.database import Database, Reading, Row, Transaction
 from agent.ledger.store.schema import (
     among,
@@ -35,6 +45,7 @@ from agent.ledger.store.schema import (
     closed_spaces,
     given,
     moves,
+    one_of,
     pins,
     proposals,
     unindexed,
@@ -45,17 +56,16 @@ from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.kit.contract import Clock
 from policies.model.settings import Pin
 
-_newer = asks.alias("newer")
-_IN_FORCE = (
-    select(asks)
-    .join_from(asks, moves, moves.c.id == asks.c.move_id)
-    .join(proposals, WITH_PROPOSAL)
+_MAY_BE_ASKED = (
+    select(moves.c.id)
+    .join_from(moves, proposals, WITH_PROPOSAL)
     .where(given(proposals.c.database), proposals.c.state == ProposalState.APPROVED)
     .where(among(unindexed(moves.c.state), ACTIONABLE))
-    .where(~exists().where(_newer.c.move_id == asks.c.move_id, _newer.c.id > asks.c.id))
 )
+_ASKED_EVENTS = tuple(f"move.asked.{kind}" for kind in RequestKind)
+_ASKED = AUDIT.where(one_of(audit.c.subject), unindexed(audit.c.event).in_(_ASKED_EVENTS)).order_by(audit.c.id)
 _OF_MOVE = select(asks).where(given(asks.c.move_id)).order_by(asks.c.id)
-_NEWEST_OF_MOVE = select(asks).where(given(asks.c.move_id)).order_by(asks.c.id.desc()).limit(1)
+_OF_MOVES = select(asks).where(one_of(asks.c.move_id)).order_by(asks.c.id)
 
 
 class Requests:
@@ -126,7 +136,7 @@ class Requests:
     def in_force(self, database: str) -> dict[int, OperatorRequestRow]:
         """The newest request for every move of the database that has not ended, by the move's number."""
         with self._database.read() as reading:
-            return {row.move_id: _row(row) for row in reading.rows(_IN_FORCE, database=database)}
+            return newest_requests(reading, [row.id for row in reading.rows(_MAY_BE_ASKED, database=database)])
 
     def of_move(self, move_id: int) -> list[OperatorRequestRow]:
         """Every request for one move, the oldest first."""
@@ -134,8 +144,7 @@ class Requests:
             return [_row(row) for row in reading.rows(_OF_MOVE, move_id=move_id)]
 
     def _newest(self, reading: Reading, move_id: int) -> OperatorRequestRow | None:
-        row = reading.first(_NEWEST_OF_MOVE, move_id=move_id)
-        return None if row is None else _row(row)
+        return newest_requests(reading, [move_id]).get(move_id)
 
     def _is_being_cancelled(self, reading: Reading, row: MoveRow) -> bool:
         """Whether a request to cancel the move waits for its answer: only the newest request is answered."""
@@ -177,6 +186,30 @@ def _check(row: MoveRow, kind: RequestKind, newest: OperatorRequestRow | None) -
         raise WrongState(f"move {row.id} was asked to pause already", advice=f"hotplace resume {row.id} lets it go on.")
     if kind is RequestKind.RESUME and not held and row.state is not MoveState.PAUSED:
         raise WrongState(f"move {row.id} is {row.state} and was not asked to pause", advice="It needs no resume.")
+
+
+def newest_requests(reading: Reading, move_ids: Collection[int]) -> dict[int, OperatorRequestRow]:
+    """The newest request for each of some moves of which the chain holds one.
+
+    The table alone would do for a person's pause to be lost with its row. It adds number and answer.
+    """
+    said = {row.subject: row for row in reading.some(_ASKED, [subject_of("move", each) for each in move_ids])}
+    asked = {number: said[subject] for number in move_ids if (subject := subject_of("move", number)) in said}
+    held = {row.move_id: _row(row) for row in reading.some(_OF_MOVES, sorted(asked))}
+    return {number: _request_of(number, row, held.get(number)) for number, row in asked.items()}
+
+
+def _request_of(move_id: int, row: Row, held: OperatorRequestRow | None) -> OperatorRequestRow:
+    """A request as a row of the chain has it, whatever else that holds."""
+    event = read_event(row)
+    facts = {} if isinstance(event, Unreadable) else event.facts
+    who, origin, reason = (str(facts.get(name, "not known")) for name in ("who", "origin", "reason"))
+    kind = RequestKind(row.event.rpartition(".")[2])
+    if held is not None and (held.kind, held.who, held.origin, held.reason) == (kind, who, origin, reason):
+        return held
+    return OperatorRequestRow(
+        id=UNSTORED, move_id=move_id, kind=kind, who=who, origin=origin, reason=reason, at=row.at, answer=""
+    )
 
 
 def _row(row: Row) -> OperatorRequestRow:

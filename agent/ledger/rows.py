@@ -154,6 +154,9 @@ class RequestKind(StrEnum):
     CANCEL = "cancel"
 
 
+UNSTORED = 0  # number of a request that the audit chain holds and its table does not
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorRequestRow:
     """An operator request for a move, and what became of it."""

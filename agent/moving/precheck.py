@@ -36,7 +36,7 @@ from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 from policies.model.settings import Pin
 
-MAY_PASS = frozenset({"no_room", "no_target", "lost", "not_managed", "closed", "room_unknown", "grown"})
+MAY_PASS = frozenset({"no_room", "no_target", "lost", "not_managed", "other_tier", "closed", "room_unknown", "grown"})
 FASTEST = 0  # row of a tier
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
@@ -58,6 +58,7 @@ class PrecheckFacts:
     gain_per_hour: float | None = None  # of what is left of the proposal, by the newest plan; None: there is none
     closed: bool = False  # the target is closed to arrivals
     managed: bool = True  # a tier names the target, or the move is a way back
+    other_tier: str = ""  # that the target belongs to now, where it is not the approved one and the move no way back
     seconds: float = 0.0  # that its copy is expected to take, with the safety factor
     pinned: str = ""  # the pin that wants a unit of it elsewhere, and was not known to whoever approved
 
@@ -209,6 +210,12 @@ def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
         return PrecheckRefusal("lost", f"{row.move.to_space} cannot take data: {facts.target.lost}")
     if not facts.managed:
         return PrecheckRefusal("not_managed", f"no tier of the configuration names space {row.move.to_space} any more")
+    if facts.other_tier:
+        return PrecheckRefusal(
+            "other_tier",
+            f"space {row.move.to_space} belongs to tier {facts.other_tier} now; it was approved as one of tier "
+            f"{row.move.to_tier}",
+        )
     if facts.closed:
         return PrecheckRefusal("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     if room_bytes(facts.target, facts.head_room_ratio) is None:
@@ -395,6 +402,7 @@ class FactReader:
                 gain_per_hour=self._gain(siblings) if conditions.least_gain_per_hour is not None else None,
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,
                 managed=row.move.reason in {WAY_BACK, UNDO} or tiers.get(row.move.to_space, FASTEST) >= FASTEST,
+                other_tier=_other_tier(row, [tier.name for tier in storage.tiers], tiers),
                 seconds=self._gate.seconds(row),
                 pinned="" if row.move.is_way_back else _pin_against(row, pins, tiers),
             )
@@ -451,6 +459,23 @@ def _pin_against(row: MoveRow, pins: Mapping[str, PinRule], tiers: Mapping[str, 
     if not key:
         return ""
     return f"{key} is pinned to {pins[key].pin.name.lower()} ({pins[key].pattern}); hotplace pin --list shows by whom"
+
+
+def _other_tier(row: MoveRow, names: Sequence[str], tiers: Mapping[str, int]) -> str:
+    """The tier that the target of a move belongs to now; "" where that is the approved one, or does not matter.
+
+    Args:
+        row: the move.
+        names: of the tiers of the configuration.
+        tiers: row in ``names`` of each space, negative: none.
+    """
+    # A way back restores what was, whatever the configuration says of it; a container is emptied within its space.
+    stays = row.move.reason in {WAY_BACK, UNDO} or bool(row.move.route.bundle.container)
+    # A tier that has another name now cannot be told from one that was removed; the space alone has not changed then.
+    if stays or row.move.to_tier not in names:
+        return ""
+    now = tiers.get(row.move.to_space, -1)
+    return names[now] if now >= 0 and names[now] != row.move.to_tier else ""
 
 
 def _target(row: MoveRow, spaces: Mapping[str, Space]) -> Space | None:

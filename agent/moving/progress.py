@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.ledger.errors import AWAY
 from agent.ledger.ledger import Ledger
-from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind, StopRow
+from agent.ledger.rows import UNSTORED, MoveRow, OperatorRequestRow, RequestKind, StopRow
 from connectors.kit.contract import Clock
 
 if TYPE_CHECKING:
@@ -167,7 +167,8 @@ class OperatorRequests:
 
     def answer_to(self, request: OperatorRequestRow | None, sentence: str) -> None:
         """Answer a request that has no answer yet. Call it once the state of the move agrees with the answer."""
-        if request is not None and not request.answer:
+        # What was removed from its table behind the chain stays in force, and has no row that takes an answer.
+        if request is not None and not request.answer and request.id != UNSTORED:
             self._ledger.requests.answer(request.id, sentence)
             self._read_at = -math.inf
 

@@ -226,6 +226,10 @@ class Settling:
             return
         now = self._clock.now()
         try:
-            propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
+            number = propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
+            taken = {move.undoes for move in self._ledger.proposals.row(number).proposal.moves}
+            left = [row.id for row in rows if row.id not in taken]
+            if left:  # a person has taken them back: what hurt with them does so still
+                log.info("left out of undo: back already", database=self._database.name, moves=left)
         except CannotUndo as error:
             self._ledger.audit.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))

@@ -31,6 +31,7 @@ from connectors.model.observation import Catalog
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 
+GOES_BACK = frozenset({MoveState.UNDO_PROPOSED, MoveState.UNDONE})  # or has gone back
 LASTS = timedelta(days=3650)  # a way back is tried until it is done, or a person cancels it
 
 
@@ -45,15 +46,20 @@ def propose_undo(
 ) -> int:
     """Store a proposal that takes the moves back, and return its number. Changes nothing in the database.
 
+    Moves that are back already, and those whose undo is under way, are left out: the proposal names the others
+    (``undoes``).
+
     Raises:
-        CannotUndo: a move was not placed, its unit is gone or elsewhere, the space that it came from is closed to
-            arrivals, or there is no way back.
+        CannotUndo: all of them are left out, a move was not placed, its unit is gone or elsewhere, the space that it
+            came from is closed to arrivals, or there is no way back.
         ConnectorError: the engine did not answer.
     """
     if not rows:
         raise CannotUndo("there is no move to take back", advice="`hotplace history` lists the moves.")
     catalog = _with_exact_sizes(connector.catalog(), rows, connector)
     closed = {row.space: row for row in ledger.arrivals.rows(database.name)}
+    # If nothing is left, all of them: the first one then says why.
+    rows = [row for row in rows if not _needs_no_undo(row, catalog)] or rows
     # What came up goes down first, whatever the order was: what gave way needs the very room that it takes.
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
     room, steps = _rooms(catalog, database), ledger.moves.steps_of([row.id for row in rows])
@@ -87,6 +93,20 @@ def way_back(rows: Sequence[MoveRow], database: DatabaseConfig, connector: Conne
     )
     purpose = purpose_of_undo(row.id for row in rows)
     return unweighed_proposal(database, connector.identify().fingerprint, moves, now, purpose, expires_at=now + LASTS)
+
+
+def _needs_no_undo(row: MoveRow, catalog: Catalog) -> bool:
+    """Whether a move is back already, by an undo or by hand, or its undo is under way."""
+    if row.state not in UNDOABLE:
+        return row.state in GOES_BACK
+    bundle, units = row.move.route.bundle, catalog.units
+    # Of a split, a container or what moves as a whole the space of the units does not say where it is.
+    plain = bundle.unit_keys and not (bundle.container or bundle.wide) and row.move.route.name not in WAYS_BACK
+    if not plain or row.move.from_space == row.move.to_space:
+        return False
+    row_of = rows_of_keys(units.key, set(bundle.unit_keys))
+    spaces = {catalog.spaces[int(units.space[at])].name for at in row_of.values()}
+    return len(row_of) == len(set(bundle.unit_keys)) and spaces == {row.move.from_space}
 
 
 def _own_way_back(done: Route, bundle: Bundle) -> Route:

@@ -14,6 +14,7 @@ from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import REVISIONS
 from agent.service.doctor import ledger_findings
 from connectors.kit.findings import Severity
+from policies.model.settings import Pin
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, open_ledger
@@ -82,7 +83,7 @@ def test_the_server_computes_the_hash_that_hotplace_does(divided: DividedLedger)
     """Of any text that it can store; else it would take no row of such a text."""
     text = "".join(map(chr, range(1, 0x2FF))) + "\u2028\ufeff\U0001f600 \\u0041 \"'"
     with divided.ledger("sales_agent", StillClock()) as ledger:
-        ledger.audit.record("pin.set", f"sim {text}", who=text, reason=text, pin="never", until=None)
+        ledger.pins.pin("sim", text, Pin.NEVER, who=text, reason=text)
         assert ledger.audit.verify().ok
 
 

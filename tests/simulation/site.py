@@ -39,6 +39,7 @@ class Site:
     fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
     slow_tier: str = ""
     only_slow: bool = False  # the configuration names no fast tier
+    swapped: bool = False  # the configuration names each space under the other tier
     sample_every: str = "1min"
     windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -49,6 +50,7 @@ class Site:
     def config(self) -> Config:
         """The site's configuration."""
         signed = f"approval: signed\nallowed_signers: {self.signers}" if self.signers else ""
+        fast, slow = ("hdd", "ssd") if self.swapped else ("ssd", "hdd")
         text = f"""
 level: {self.level}
 {signed}
@@ -62,8 +64,8 @@ databases:
     settle: 5min
     proposal_expires: 12h
     tiers:
-{"" if self.only_slow else f"      - {{name: ssd, kind: ssd, spaces: [ssd], {self.fast_tier}}}"}
-      - {{name: hdd, kind: hdd, spaces: [hdd], {self.slow_tier}}}
+{"" if self.only_slow else f"      - {{name: ssd, kind: ssd, spaces: [{fast}], {self.fast_tier}}}"}
+      - {{name: hdd, kind: hdd, spaces: [{slow}], {self.slow_tier}}}
 {textwrap.indent(textwrap.dedent(self.windows).strip(), "    ")}
     policy: {{minimum_history: 10min, {self.policy}}}
 """

@@ -10,6 +10,7 @@ import pytest
 from agent.config.models import NoticeEvent
 from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
+from agent.planning.undo import propose_undo
 from agent.sampling.sampler import CATALOG_EVERY_SECONDS
 from agent.service.daemon import facts_of
 from agent.service.notifier import find_notices
@@ -70,6 +71,32 @@ def test_a_space_that_no_tier_names_any_more_gets_nothing(tmp_path: Path) -> Non
         moved = [row for row in watch.act() if row.move.to_space == "ssd"]
         assert {row.state for row in moved} == {MoveState.SKIPPED}
         assert all("no tier of the configuration names space ssd" in row.reason for row in moved)
+
+
+def test_a_space_that_belongs_to_another_tier_now_gets_nothing(tmp_path: Path) -> None:
+    """A place on the fast tier was approved: what has the name of the space now lies elsewhere."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+    site.swapped = True
+    with site.agent() as (watch, ledger):
+        moved = [row for row in watch.act() if row.move.to_space == "ssd"]
+        assert {row.state for row in moved} == {MoveState.SKIPPED}
+        assert all("belongs to tier" in row.reason for row in moved)  # what makes room for it is refused first
+
+
+def test_what_goes_back_goes_back_whatever_tier_its_space_belongs_to(tmp_path: Path) -> None:
+    """An undo restores what was: the configuration may have given its space to another tier since."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        placed = [row for row in watch.act() if row.state is MoveState.PLACED]
+        back = propose_undo(placed, watch.database, watch.connector, ledger, site.clock.now())
+        approve(watch, ledger, back)
+    site.swapped = True
+    with site.agent() as (watch, ledger):
+        assert {row.state for row in watch.act()} == {MoveState.PLACED}
+        assert {ledger.moves.row(row.id).state for row in placed} == {MoveState.UNDONE}
 
 
 def lose(monkeypatch: pytest.MonkeyPatch, connector: Connector, why: list[str]) -> None:

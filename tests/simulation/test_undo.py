@@ -162,6 +162,48 @@ def test_what_was_never_moved_cannot_be_taken_back(site: Site) -> None:
             take_back(site, watch, ledger)
 
 
+def taken_back_by_hand(site: Site, ledger: Ledger, number: int) -> int:
+    """A DBA brings the unit of one move of a proposal back; that move."""
+    row = ledger.moves.rows(proposal_id=number)[-1]
+    placement = site.world.placement
+    with site.world.turn():
+        at = [placement.units.keys.index(key) for key in row.move.route.bundle.unit_keys]
+        placement.units.space[at] = [space.name for space in placement.spaces].index(row.move.from_space)
+    return row.id
+
+
+def test_what_was_taken_back_by_hand_is_left_out(site: Site) -> None:
+    """The others are proposed to go back; a move alone that is back already is refused by name."""
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        watch.act()
+        by_hand = taken_back_by_hand(site, ledger, number)
+        rows = ledger.moves.rows(proposal_id=number)
+        with pytest.raises(CannotUndo, match=f"move {by_hand} cannot be taken back"):
+            propose_undo([ledger.moves.row(by_hand)], watch.database, watch.connector, ledger, site.clock.now())
+        back = propose_undo(rows, watch.database, watch.connector, ledger, site.clock.now())
+        undoes = {move.undoes for move in ledger.proposals.row(back).proposal.moves}
+        assert undoes == {row.id for row in rows} - {by_hand}
+        with pytest.raises(CannotUndo, match=r"cannot be taken back|there is nothing to take back"):
+            propose_undo(
+                ledger.moves.rows(proposal_id=number), watch.database, watch.connector, ledger, site.clock.now()
+            )
+        approve(ledger, back)
+        watch.act()
+        assert {ledger.moves.row(each).state for each in undoes if each is not None} == {MoveState.UNDONE}
+
+
+def test_what_hurt_goes_back_although_a_part_was_taken_back_by_hand(site: Site) -> None:
+    """The other moves of it are proposed to be undone; they are not kept."""
+    with site.agent() as (watch, ledger):
+        number = blundered(site, watch, ledger)
+        by_hand = taken_back_by_hand(site, ledger, number)
+        settled(site, watch)
+        states = {row.id: row.state for row in ledger.moves.rows(proposal_id=number)}
+        assert states.pop(by_hand) is MoveState.KEPT
+        assert set(states.values()) == {MoveState.UNDO_PROPOSED}
+
+
 def blundered(site: Site, watch: Watch, ledger: Ledger) -> int:
     """Hot units are brought up, and then somebody sends them down again as a plan would; that proposal's number."""
     site.approved(watch, ledger)

@@ -8,7 +8,8 @@ where that matters, keep the head's hash (``AuditReport.head``) elsewhere.
 The chain records decisions and acts: proposals, approvals, moves, steps, outcomes, pins. Samples and caches are not in
 it. It is never pruned; a row takes about 0.5 kB.
 
-``Verification`` checks the whole chain or its end, and the proposals and moves that it speaks of.
+``Verification`` checks the whole chain or its end, and the proposals, moves, statements, requests, pins and closed
+spaces that it speaks of.
 
 ``AuditChain`` appends rows within the caller's transaction, reads them and verifies them.
 """
@@ -46,6 +47,7 @@ from agent.ledger.chain.links import (
     subject_of,
 )
 from agent.ledger.chain.signed import StoredPlaces
+from agent.ledger.chain.standing import Standing, TablesBesideChain
 from agent.ledger.errors import LedgerReadOnly, Untrusted, readable
 from agent.ledger.rows import AuditReport, AuditRow
 from agent.ledger.store.database import Database, Reading, Row, Sight, Transaction
@@ -66,6 +68,7 @@ from agent.ledger.store.schema import (
 from connectors.kit.contract import Clock
 
 CHUNK = 50  # proposals: their texts are long
+MOST_NAMED = 20  # differences between the chain and other tables
 # The first of those by time, whose order a clock set back may break: by the index of time.
 _FIRST_SINCE = select(func.min(unindexed(audit.c.id))).where(audit.c.at >= value_for(audit.c.at, "since"))
 _LAST = select(func.max(audit.c.id))
@@ -95,16 +98,24 @@ class Verification:
         self._before = 0 if since is None else first_since(reading, since) - 1  # rows that are taken as they are
         self._walk = LinkWalk(reading, self._before)
         self._replay = Replay(StoredPlaces(reading), from_the_middle=bool(self._before))
+        self._standing = Standing()
         self._sees_all = reading.database.sight(reading) is Sight.ALL
 
     def report(self) -> AuditReport:
-        """What was found: the first fault, or that all fits."""
+        """What was found: the first fault, every difference of other tables, or that all fits."""
         for row in self._walk.rows():
             self._replay.apply(row)
+            self._standing.apply(row)
         if self._walk.fault:
             return self._fail_at(self._walk.broken_id, self._walk.fault)
         for fault in (*self._story_faults(), *self._proposal_faults(), *self._move_faults()):
             return self._fail_at(None, fault)
+        # All of them: each is a decision of a person, or a statement, and the first would hide the others.
+        since = self._since if self._before else None
+        differences = list(TablesBesideChain(self._reading, self._standing, since).faults())
+        if differences:
+            more = [f"and {len(differences) - MOST_NAMED} more"] if len(differences) > MOST_NAMED else []
+            return self._fail_at(None, "; ".join([*differences[:MOST_NAMED], *more]))
         return AuditReport(ok=True, rows=self._rows, head=self._walk.hash, broken_id=None, sentence=self._sentence())
 
     @property

@@ -85,3 +85,13 @@ def test_nothing_to_propose_is_no_failure(site: Site) -> None:
     """There is nothing that a script would have to see to."""
     site.good("close", "ssd")
     assert "nothing to propose" in site.good("plan", "--propose").out
+
+
+def test_a_move_whose_undo_is_under_way_is_left_out_by_name(moved: Site) -> None:
+    """The rest of the proposal is proposed to go back, and the answer names what is not in it."""
+    first = moved.good("undo", "1", "--json").document
+    assert first["undoes"] == [1]
+    done = moved.good("undo", "--proposal", "1")
+    assert "left out: move 1 (" in done.out
+    assert "its undo is under way" in done.out
+    assert move(moved, 1)["state"] == "undo_proposed"

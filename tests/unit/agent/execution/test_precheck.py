@@ -11,11 +11,13 @@ import pytest
 
 from agent.ledger.rows import MoveRow
 from agent.model.approvals import Conditions
+from agent.model.proposals import UNDO, WAY_BACK
 from agent.model.states import MoveState
 from agent.moving.precheck import (
     Allowed,
     PrecheckFacts,
     PrecheckRefusal,
+    _other_tier,
     _pin_against,
     precheck_group,
 )
@@ -67,6 +69,7 @@ def test_nothing_stands_in_the_way() -> None:
         ({}, {"inspection": replace(INSPECTION, home=Home.SPLIT)}, "moved_by_others"),
         ({}, {"inspection": replace(INSPECTION, size_bytes=80 * MIB)}, "grown"),
         ({}, {"target": None}, "no_target"),
+        ({}, {"other_tier": "hdd"}, "other_tier"),
         ({}, {"target": replace(TARGET, free_bytes=None, capacity_bytes=None)}, "room_unknown"),
         ({}, {"target": replace(TARGET, free_bytes=80 * MIB)}, "no_room"),
     ],
@@ -77,6 +80,24 @@ def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], co
     assert isinstance(answer, PrecheckRefusal)
     assert answer.code == code
     assert len(answer.sentence) > 20
+
+
+@pytest.mark.parametrize(
+    ("names", "tier", "reason", "found"),
+    [
+        (["ssd", "hdd"], 0, "promote", ""),
+        (["ssd", "hdd"], 1, "promote", "hdd"),
+        (["nvme", "ssd", "hdd"], 1, "promote", ""),
+        (["flash", "hdd"], 0, "promote", ""),  # the tier has another name now
+        (["ssd", "hdd"], -1, "promote", ""),  # in no tier: ``managed`` says so
+        (["ssd", "hdd"], 1, UNDO, ""),
+        (["ssd", "hdd"], 1, WAY_BACK, ""),
+    ],
+)
+def test_the_tier_of_the_target_is_compared_by_its_name(names: list[str], tier: int, reason: str, found: str) -> None:
+    """Only of what does not go back, and only where the approved name is still one of a tier."""
+    row = a_row(move=replace(a_move(), reason=reason))
+    assert _other_tier(row, names, {"fast": tier, "slow": 1}) == found
 
 
 def test_another_table_under_the_approved_name_is_skipped() -> None:
