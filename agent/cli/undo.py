@@ -13,8 +13,8 @@ from agent.cli.session import Session, actor
 from agent.ledger.rows import MoveRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import UndoProposed
-from agent.model.states import UNDOABLE, MoveState
-from agent.planning.undo import GOES_BACK, propose_undo
+from agent.model.states import GOES_BACK, UNDOABLE, MoveState
+from agent.planning.undo import propose_undo
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.wording import plan_shown, short_digest
 from policies.model.moves import MoveReason

@@ -129,6 +129,7 @@ OUTSTANDING = IN_HAND | {S.PROPOSED}  # may still be carried out
 STATEMENTS_ALLOWED = frozenset({S.RUNNING, S.PAUSED, S.UNKNOWN, S.UNDO_PROPOSED})  # else the ledger refuses an intent
 
 UNDOABLE = frozenset({S.PLACED, S.SETTLING, S.KEPT})  # in its target, with no undo under way
+GOES_BACK = frozenset({S.UNDO_PROPOSED, S.UNDONE})  # or has gone back
 IN_PLACE = UNDOABLE | {S.UNDO_PROPOSED}  # the bundle is in its target
 UNJUDGED = IN_PLACE - {S.KEPT}  # in its target, and it is still open whether it stays
 AWAITING_OUTCOME = frozenset({S.PLACED, S.SETTLING})  # in its target, and nothing has been measured of it yet

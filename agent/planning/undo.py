@@ -18,7 +18,7 @@ from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import ClosedSpaceRow, MoveRow, StepRow
 from agent.model.proposals import UNDO, WAY_BACK, CannotUndo, Proposal, ProposedMove, purpose_of_undo
-from agent.model.states import ACTIONABLE, UNDOABLE, MoveState
+from agent.model.states import ACTIONABLE, GOES_BACK, UNDOABLE, MoveState
 from agent.planning.new_space import route_of_dropping
 from agent.planning.routing import carried_as
 from agent.planning.single_moves import put_back, route_of_rejoining
@@ -31,7 +31,6 @@ from connectors.model.observation import Catalog
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 
-GOES_BACK = frozenset({MoveState.UNDO_PROPOSED, MoveState.UNDONE})  # or has gone back
 LASTS = timedelta(days=3650)  # a way back is tried until it is done, or a person cancels it
 
 

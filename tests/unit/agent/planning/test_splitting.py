@@ -127,10 +127,10 @@ def test_what_cannot_be_split_is_told() -> None:
     answer = split(Rigid()).answer
     assert isinstance(answer, NoRoute)
     assert answer.code == "not_offered"
-    asked: tuple[Callable[[], Splitting], ...] = (
-        lambda: split(Engine(), "public.none"),
-        lambda: split(Engine(), to_space="nowhere"),
+    asked: tuple[tuple[Callable[[], Splitting], str], ...] = (
+        (lambda: split(Engine(), "public.none"), "no unit has the key 'public.none'"),
+        (lambda: split(Engine(), to_space="nowhere"), "is named"),
     )
-    for ask in asked:
-        with pytest.raises(UnknownName, match="is named"):
+    for ask, said in asked:
+        with pytest.raises(UnknownName, match=said):
             ask()
