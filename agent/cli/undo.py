@@ -103,9 +103,9 @@ def placed_moves(session: Session, proposal: int) -> list[MoveRow]:
     session.ledger.proposals.row(proposal)  # raises where the number is wrong
     rows = session.ledger.moves.rows(proposal_id=proposal)
     # Those that go back without it are only named, beside what is left to take back.
-    return (
-        [row for row in rows if row.state in UNDOABLE | GOES_BACK] if any(row.state in UNDOABLE for row in rows) else []
-    )
+    if not any(row.state in UNDOABLE for row in rows):
+        return []
+    return [row for row in rows if row.state in UNDOABLE | GOES_BACK]
 
 
 def _why_left_out(row: MoveRow) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 from sqlalchemy import delete, or_, select
 
-from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.audit import ASKED, AuditChain
 from agent.ledger.chain.events import Unreadable, read_event
 from agent.ledger.chain.links import AUDIT, LIFTED, STOPPED, subject_of
 from agent.ledger.errors import NotFound, Refused, Stopped, WrongState, readable
@@ -62,7 +62,7 @@ _MAY_BE_ASKED = (
     .where(given(proposals.c.database), proposals.c.state == ProposalState.APPROVED)
     .where(among(unindexed(moves.c.state), ACTIONABLE))
 )
-_ASKED_EVENTS = tuple(f"move.asked.{kind}" for kind in RequestKind)
+_ASKED_EVENTS = tuple(f"{ASKED}{kind}" for kind in RequestKind)
 _ASKED = AUDIT.where(one_of(audit.c.subject), unindexed(audit.c.event).in_(_ASKED_EVENTS)).order_by(audit.c.id)
 _OF_MOVE = select(asks).where(given(asks.c.move_id)).order_by(asks.c.id)
 _OF_MOVES = select(asks).where(one_of(asks.c.move_id)).order_by(asks.c.id)

@@ -217,8 +217,8 @@ class NamedRows:
         known = [folded(column) for column in self.columns]
         for column in wanted:
             if (count := known.count(folded(column))) != 1:
-                problem = f"has {count} columns {column}" if count else f"has no column {column}, but "
-                raise UnusableFile(self.path, problem if count else problem + few_of(self.columns), advice=advice)
+                there = f"{count} columns {column}" if count else f"no column {column}, but {few_of(self.columns)}"
+                raise UnusableFile(self.path, f"has {there}", advice=advice)
         return [known.index(folded(column)) for column in wanted]
 
 

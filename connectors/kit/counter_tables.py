@@ -89,7 +89,7 @@ def observe_tables(
     tables = [table for table in known if table.title in after.tables]
     _insist_on_times(known, tables, after)
     seconds = elapsed if elapsed is not None else _period(tables, before, after)
-    counted, left_out = _counted(tables, before, after)
+    counted, left_out = _period_counters(tables, before, after)
     objects, spaces, whole = (counted[of] for of in (Of.OBJECT, Of.SPACE, Of.DATABASE))
     notes = [f"{table.title}: {table.lacks}" for table in tables if table.lacks]
     if before is not None:
@@ -140,7 +140,7 @@ def _period(tables: Sequence[CounterTable], before: Snapshot | None, after: Snap
     )
 
 
-def _counted(
+def _period_counters(
     tables: Sequence[CounterTable], before: Snapshot | None, after: Snapshot
 ) -> tuple[dict[Of, list[_Counted]], list[tuple[CounterTable, str]]]:
     """Counters of the period by what they are of, and the names in each table that are left out.

@@ -50,7 +50,7 @@ from connectors.postgresql.split_block import (
     block,
     border_value,
     copied,
-    dropped_check,
+    drop_check_anywhere,
     guarded_begin,
     literal,
     name_literal,
@@ -162,7 +162,7 @@ def validate_end(closing: OpenPartEnd) -> str:
 
 def drop_end(closing: OpenPartEnd) -> str:
     """Takes back what an interrupted closing, or its way back, has left."""
-    return dropped_check(closing.plan.names.check)
+    return drop_check_anywhere(closing.plan.names.check)
 
 
 def close(closing: OpenPartEnd) -> str:

@@ -328,7 +328,7 @@ def _holder(session: ReadSession, route: Route) -> str:
 
 
 def _is_other(relation: Relation | None, route: Route) -> bool:
-    """Whether it is another table than the approved one, or the index of another; what is older does not know."""
+    """Whether it is another table than the approved one, or the index of another; not known of older routes."""
     known = route.bundle.table_ids
     return relation is not None and bool(known) and relation.table_oid != known[0]
 

@@ -54,7 +54,7 @@ from connectors.postgresql.replication import (
     read_replication,
 )
 from connectors.postgresql.rights import read_only_reason
-from connectors.postgresql.routes import done_ratios, guarded
+from connectors.postgresql.routes import done_ratios, with_identity_check
 from connectors.postgresql.sampler import read_foreground
 from connectors.postgresql.sessions import OF_QUERIES, ReadSession, Row, milliseconds, open_connection, query
 from connectors.postgresql.settings import PostgresqlSettings
@@ -260,14 +260,14 @@ class PostgresqlMover(Closing, Unpausable):
                 limit = sql.SQL("SET statement_timeout = {}").format(milliseconds(step.timeout_seconds))
                 self._send(limit.as_string(None), step.purpose, 0.0)
             self._let_count(step)
-            self._send(self._text(step), step.purpose, step.timeout_seconds)
+            self._send(self._text_of(step), step.purpose, step.timeout_seconds)
             self._let_count(step)
         finally:
             self._idle.set()
 
-    def _text(self, step: Step) -> str:
-        """What is sent: of an approved route the statement, where it can be with a look at what it has locked."""
-        return step.sql if self._route is None else guarded(self._route, step)
+    def _text_of(self, step: Step) -> str:
+        """What is sent: the statement, with a check of what it has locked where a transaction allows that."""
+        return step.sql if self._route is None else with_identity_check(self._route, step)
 
     def _let_count(self, step: Step) -> None:
         """Let counters of dead rows come in before what removes these is sent, and again before others look at it.

@@ -20,7 +20,7 @@ from connectors.postgresql.catalog import INDEX, MATERIALIZED_VIEW, ONE_STORAGE,
 from connectors.postgresql.replication import Replication, notes_on, prolonging
 from connectors.postgresql.sessions import milliseconds
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.postgresql.split_block import CHANGED, dollar_quotes
+from connectors.postgresql.split_block import CHANGED, as_one, raise_if, text
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
 TAG = "/* hotplace move"
@@ -78,7 +78,7 @@ def tag_of(route: Route) -> str:
     return " ".join(route.steps[0].sql.split(" ", TAG_WORDS)[:TAG_WORDS]) + " "
 
 
-def guarded(route: Route, step: Step) -> str:
+def with_identity_check(route: Route, step: Step) -> str:
     """The statement of a step, and around it, in its transaction, whether its name is that of the approved object.
 
     Between the last look at the catalog and the lock another session may have given the name to another table. A table
@@ -89,35 +89,30 @@ def guarded(route: Route, step: Step) -> str:
     by itself.
     """
     tag, end, statement = step.sql.partition(_END_OF_TAG)
-    table = _approved_table(route)
-    if table is None or not statement.startswith("ALTER "):
+    oid = _approved_table(route)
+    if oid is None or not statement.startswith("ALTER "):
         return step.sql
-    message = sql.Literal(f"{route.bundle.key} is another object under the approved name")
-    compared = sql.SQL(
-        "IF (SELECT coalesce(i.indrelid, c.oid) FROM pg_class AS c LEFT JOIN pg_index AS i ON i.indexrelid = c.oid "
-        "WHERE c.oid = to_regclass({})) <> {}::oid THEN "
-        "RAISE EXCEPTION USING ERRCODE = {}, MESSAGE = {}; END IF;"
-    ).format(sql.Literal(route.bundle.key), sql.Literal(table), sql.Literal(CHANGED), message)
-    # Who owns a table may have taken its privileges from himself, and may alter it all the same. A table that is gone
-    # its statement refuses.
-    locked = sql.SQL(
+    key, table = route.bundle.key, sql.Literal(oid)
+    is_other = text(
+        "(SELECT coalesce(i.indrelid, c.oid) FROM pg_class AS c LEFT JOIN pg_index AS i ON i.indexrelid = c.oid "
+        "WHERE c.oid = to_regclass({})) <> {}::oid",
+        sql.Literal(key), table,
+    )  # fmt: skip
+    compare = raise_if(is_other, f"{key} is another object under the approved name", CHANGED)
+    # Owners may have taken privileges from themselves, and may alter the table all the same. A table that is gone is
+    # refused by the statement itself.
+    lock = text(
         "BEGIN EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', {}::oid::regclass); "
-        "EXCEPTION WHEN insufficient_privilege OR undefined_table OR syntax_error THEN NULL; END;"
-    ).format(sql.Literal(table))
-    before = (
-        (compared, locked, compared) if route.name == SET_TABLESPACE and statement.startswith("ALTER TABLE ") else ()
+        "EXCEPTION WHEN insufficient_privilege OR undefined_table OR syntax_error THEN NULL; END",
+        table,
     )
-    return f"{tag}{end}{_block(before)}{statement}; {_block((compared,))}".rstrip("; ")
-
-
-def _block(statements: Iterable[sql.Composable]) -> str:
-    body = sql.SQL(" ").join(statements).as_string(None)
-    quote = next(each for each in dollar_quotes() if each not in body)
-    return f"DO {quote} BEGIN {body} END {quote}; " if body else ""
+    copies_table = route.name == SET_TABLESPACE and statement.startswith("ALTER TABLE ")
+    before = f"{as_one([compare, lock, compare])}; " if copies_table else ""
+    return f"{tag}{end}{before}{statement}; {as_one([compare])}"
 
 
 def _approved_table(route: Route) -> int | None:
-    """Id of the table that the route is about, or whose index it moves; None: not known, of what is older."""
+    """Id of the table that the route is about, or whose index it moves; None: not known."""
     operation = route.steps[0].operation
     if route.name in {CLOSE, REOPEN}:
         return route.bundle.physical_ids[0]

@@ -110,11 +110,11 @@ def as_one(statements: Sequence[str], variables: str = "") -> str:
     """One DO statement: sent as one, it is one transaction."""
     lines = "".join(f"  {statement};\n" for statement in statements)
     body = f"#variable_conflict use_column\n{variables}BEGIN\n{lines}END"
-    tag = next(tag for tag in dollar_quotes() if tag not in body)
+    tag = next(tag for tag in _dollar_quotes() if tag not in body)
     return f"DO {tag}\n{body}\n{tag}"
 
 
-def dollar_quotes() -> Iterator[str]:
+def _dollar_quotes() -> Iterator[str]:
     """Quotes of a block: its body holds names of users, which may look like one."""
     yield "$hotplace$"
     number = 0
@@ -123,15 +123,15 @@ def dollar_quotes() -> Iterator[str]:
         yield f"$hotplace{number}$"
 
 
-def dropped_check(name: str) -> str:
-    """Takes a constraint of ours from whatever has it: its table may have been renamed, or copied with it."""
-    body = text(
-        "DECLARE hotplace_table text; BEGIN FOR hotplace_table IN SELECT n.conrelid::regclass::text FROM pg_constraint "
-        "AS n WHERE n.conname = {} AND n.contype = 'c' AND n.coninhcount = 0 LOOP EXECUTE "
-        "format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', hotplace_table, {}); END LOOP; END",
+def drop_check_anywhere(name: str) -> str:
+    """Drops a constraint of ours wherever it is: its table may have been renamed, or copied with its constraints."""
+    drop = text(
+        "FOR hotplace_table IN SELECT n.conrelid::regclass::text FROM pg_constraint AS n WHERE n.conname = {} "
+        "AND n.contype = 'c' AND n.coninhcount = 0 LOOP "
+        "EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', hotplace_table, {}); END LOOP",
         sql.Literal(name), sql.Literal(name),
     )  # fmt: skip
-    return f"DO $hotplace$ {body} $hotplace$"
+    return as_one([drop], "DECLARE hotplace_table text;\n")
 
 
 def raise_if(condition: str, message: str, state: str) -> str:

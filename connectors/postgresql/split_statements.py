@@ -21,7 +21,7 @@ from connectors.postgresql.split_block import (
     block,
     border_value,
     copied,
-    dropped_check,
+    drop_check_anywhere,
     guarded_begin,
     literal,
     name_literal,
@@ -57,7 +57,7 @@ def validate_check(plan: SplitPlan) -> str:
 
 def drop_check(plan: SplitPlan) -> str:
     """Takes back what an interrupted split has left."""
-    return dropped_check(plan.names.check)
+    return drop_check_anywhere(plan.names.check)
 
 
 def mend(plan: SplitPlan) -> str:

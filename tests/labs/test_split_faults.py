@@ -206,6 +206,9 @@ def test_the_name_goes_to_another_table_while_the_constraint_waits(cluster: Clus
     row = struck.act(lambda: holder.execute(f"BEGIN; {SWAPS}".encode()), holder.commit)
     holder.close()
     assert row.state in {MoveState.FAILED, MoveState.SKIPPED}, row
+    with place.agent() as (_, ledger):
+        (step,) = ledger.moves.steps(row.id)  # nothing to drop afterwards: the statement took itself back
+    assert "another object under the approved name" in step.detail
     assert place.dba.execute(LEFT).fetchone() == (0,)
 
 

@@ -86,15 +86,23 @@ def load(cluster: Cluster, dbname: str, calendar: Calendar) -> Iterator[list[str
         thread.join()
 
 
+def before_the_first_day(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, connector: PostgresqlConnector
+) -> tuple[Site, Calendar]:
+    """A site whose table is split by day, and its calendar, three hours before the next part begins."""
+    split_by_day(connector, dba)
+    site, calendar = a_site(tmp_path, cluster, dba), Calendar()
+    site.clock = calendar
+    calendar.turn_to(FIRST - timedelta(hours=3))
+    return site, calendar
+
+
 @only_newest
 def test_days_by_signed_rules(
     tmp_path: Path, cluster: Cluster, dbname: str, dba: psycopg.Connection, connector: PostgresqlConnector
 ) -> None:
     """Each day the open part gets its end, once; parts go down when they have aged; the load meets no error, no gap."""
-    split_by_day(connector, dba)
-    site, calendar = a_site(tmp_path, cluster, dba), Calendar()
-    site.clock = calendar
-    calendar.turn_to(FIRST - timedelta(hours=3))
+    site, calendar = before_the_first_day(tmp_path, cluster, dba, connector)
     with site.agent() as (watch, ledger, jobs):
         site.sign(watch, ledger, a_template(watch.connector, TemplateKind.CLOSED_PART, KEY, "fast", 1), 1)
         site.sign(watch, ledger, a_template(watch.connector, TemplateKind.AGED_PARTITION, KEY, "slow", 1), 3)
@@ -119,10 +127,7 @@ def test_a_pin_holds_against_a_rule(
     tmp_path: Path, cluster: Cluster, dbname: str, dba: psycopg.Connection, connector: PostgresqlConnector
 ) -> None:
     """What a rule would bring to the fast tier stays where a pin forbids it; without the pin it comes."""
-    split_by_day(connector, dba)
-    site, calendar = a_site(tmp_path, cluster, dba), Calendar()
-    site.clock = calendar
-    calendar.turn_to(FIRST - timedelta(hours=3))
+    site, calendar = before_the_first_day(tmp_path, cluster, dba, connector)
     with site.agent() as (watch, ledger, jobs):
         site.sign(watch, ledger, a_template(watch.connector, TemplateKind.CLOSED_PART, KEY, "fast", 1), 1)
         ledger.pins.pin(watch.database.name, f"{KEY}*", Pin.NEVER, who="bert", reason="")

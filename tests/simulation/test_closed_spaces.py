@@ -61,28 +61,20 @@ def test_what_was_approved_before_the_space_closed_is_skipped(tmp_path: Path) ->
     assert not [key for key, space in site.homes().items() if space == "ssd" and key == skipped[0].move.key]
 
 
-def test_a_space_that_no_tier_names_any_more_gets_nothing(tmp_path: Path) -> None:
-    """Who takes it out of the configuration has said that nothing goes there, whatever was approved before."""
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [("only_slow", "no tier of the configuration names space ssd"), ("swapped", "belongs to tier")],
+)
+def test_a_space_that_is_no_longer_of_its_tier_gets_nothing(tmp_path: Path, change: str, why: str) -> None:
+    """No tier names it, or another one does: it is not the place that was approved, and what makes room stays too."""
     site = Site(tmp_path)
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-    site.only_slow = True
+    setattr(site, change, True)
     with site.agent() as (watch, ledger):
         moved = [row for row in watch.act() if row.move.to_space == "ssd"]
         assert {row.state for row in moved} == {MoveState.SKIPPED}
-        assert all("no tier of the configuration names space ssd" in row.reason for row in moved)
-
-
-def test_a_space_that_belongs_to_another_tier_now_gets_nothing(tmp_path: Path) -> None:
-    """A place on the fast tier was approved: what has the name of the space now lies elsewhere."""
-    site = Site(tmp_path)
-    with site.agent() as (watch, ledger):
-        site.approved(watch, ledger)
-    site.swapped = True
-    with site.agent() as (watch, ledger):
-        moved = [row for row in watch.act() if row.move.to_space == "ssd"]
-        assert {row.state for row in moved} == {MoveState.SKIPPED}
-        assert all("belongs to tier" in row.reason for row in moved)  # what makes room for it is refused first
+        assert all(why in row.reason for row in moved)
 
 
 def test_what_goes_back_goes_back_whatever_tier_its_space_belongs_to(tmp_path: Path) -> None:

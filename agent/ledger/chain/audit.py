@@ -98,7 +98,6 @@ def first_since(reading: Reading, at: datetime) -> int:
 
 
 ASKED = "move.asked."
-INTENDED = "step.intended"
 _ABOUT = ("pin.", "space.", ASKED, "ask.", "step.")
 _PINS, _CLOSED, _ASKS, _STEPS = (select(table) for table in (pins, closed_spaces, asks, steps))
 _ALL_ASKS = _ASKS.order_by(asks.c.id)
